@@ -84,7 +84,9 @@ function show(what, { percent, micros, awaits }) {
   const all = read + inferred + late + unread + cut;
   const share = (count) => (all ? `${((100 * count) / all).toFixed(0)} %` : "–").padStart(6);
   const cost = `${percent.toFixed(2)} % of a core, ${micros.toFixed(0)} µs a sample`.padEnd(36);
-  console.log(`${what.padEnd(26)} ${cost} read ${share(read)}, inferred ${share(inferred)}, unknown ${share(late + unread + cut)}`);
+  console.log(
+    `${what.padEnd(26)} ${cost} read ${share(read)}, inferred ${share(inferred)}, unknown ${share(late + unread + cut)}`,
+  );
 }
 
 try {
@@ -92,11 +94,17 @@ try {
   show("no await", await measure(PLAIN));
   for (const depth of [1, 5, 20]) show(`${depth} callers, 5 ms`, await measure(chain(depth, 5)));
   for (const ms of [0.1, 0.3, 1, 3, 30]) show(`3 callers, ${ms} ms`, await measure(chain(3, ms)));
-  for (const [long, short] of [[10, 1], [3, 0.3], [3, 0.1]]) {
+  for (const [long, short] of [
+    [10, 1],
+    [3, 0.3],
+    [3, 0.1],
+  ]) {
     const found = await measure(callers(long, short));
     show(`runs of ${long} and ${short} ms`, found);
     const [inLong, inShort] = ["inLong", "inShort"].map((name) => 100 * partUnder(name, found.stacks));
-    console.log(`    under the caller with long runs ${inLong.toFixed(0)} %, short ${inShort.toFixed(0)} %; each has half of the work`);
+    console.log(
+      `    under the caller with long runs ${inLong.toFixed(0)} %, short ${inShort.toFixed(0)} %; each has half of the work`,
+    );
   }
 } finally {
   rmSync(folder, { recursive: true });

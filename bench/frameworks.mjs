@@ -87,7 +87,11 @@ function buildNext() {
     writeFileSync(join(folder, name), text);
   }
   const words = [join(cache, "node_modules/next/dist/bin/next"), "build"];
-  execFileSync(process.execPath, words, { cwd: folder, stdio: "ignore", env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } });
+  execFileSync(process.execPath, words, {
+    cwd: folder,
+    stdio: "ignore",
+    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+  });
   writeFileSync(join(folder, "built"), "");
 }
 
@@ -95,7 +99,10 @@ function install() {
   if (existsSync(join(cache, "installed"))) return;
   mkdirSync(cache, { recursive: true });
   writeFileSync(join(cache, "package.json"), '{ "private": true }');
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], { cwd: cache, stdio: "ignore" });
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], {
+    cwd: cache,
+    stdio: "ignore",
+  });
   writeFileSync(join(cache, "installed"), "");
 }
 
@@ -130,7 +137,9 @@ async function measure(name, folder) {
   const next = async () => JSON.parse((await lines.next()).value);
   const stop = load((await next()).port);
   const out = join(folder, `${name}.nodescope`);
-  const recorder = spawn(program, ["record", String(service.pid), "-q", "-F", "99", "-d", `${seconds}s`, "-o", out], { stdio: "ignore" });
+  const recorder = spawn(program, ["record", String(service.pid), "-q", "-F", "99", "-d", `${seconds}s`, "-o", out], {
+    stdio: "ignore",
+  });
   await new Promise((done) => recorder.once("exit", done));
   stop();
   service.kill("SIGTERM");
@@ -144,7 +153,11 @@ function show(name, { used, awaits, entries, stacks }) {
   const has = (stack, name) => stack.split(";").some((frame) => frame.includes(name));
   const of = (kind) => count((stack) => has(stack, `parse${kind}`));
   const reached = (kind) => count((stack) => has(stack, `parse${kind}`) && has(stack, `handle${kind}`));
-  const wrong = count((stack) => (has(stack, "parseCheap") && has(stack, "handleCostly")) || (has(stack, "parseCostly") && has(stack, "handleCheap")));
+  const wrong = count(
+    (stack) =>
+      (has(stack, "parseCheap") && has(stack, "handleCostly")) ||
+      (has(stack, "parseCostly") && has(stack, "handleCheap")),
+  );
   const all = of("Cheap") + of("Costly");
   const [cheap, costly] = [reached("Cheap"), reached("Costly")];
   const percent = (part, whole) => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
@@ -152,7 +165,10 @@ function show(name, { used, awaits, entries, stacks }) {
   const total = read + inferred + late + unread + cut;
   /** Of JavaScript: what is known to be a request's. */
   const asked = (isWanted) => entries.filter(({ kind }) => isWanted(kind)).reduce((sum, { share }) => sum + share, 0);
-  const requests = percent(asked((kind) => kind === "http"), asked((kind) => kind !== "none"));
+  const requests = percent(
+    asked((kind) => kind === "http"),
+    asked((kind) => kind !== "none"),
+  );
   const truth = percent(used.costly, used.cheap + used.costly);
   console.log(
     `${name.padEnd(8)} ${(all / 1e9).toFixed(1)} s of work, ${percent(cheap + costly, all)} under its handler, ${percent(wrong, all)} under the other, ${requests} is requests'; ` +

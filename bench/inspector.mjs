@@ -30,11 +30,15 @@ if (typeof WebSocket === "undefined") {
 }
 
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
-if (!process.env.NODESCOPE_BIN) execFileSync("cargo", ["build", "--release", "--quiet"], { cwd: root, stdio: "inherit" });
+if (!process.env.NODESCOPE_BIN)
+  execFileSync("cargo", ["build", "--release", "--quiet"], { cwd: root, stdio: "inherit" });
 const folder = join(cache, "bench/typescript");
 if (!existsSync(join(folder, "package"))) {
   mkdirSync(folder, { recursive: true });
-  const archive = execFileSync("npm", ["pack", "--silent", "typescript@5.9.3"], { cwd: folder, encoding: "utf8" }).trim();
+  const archive = execFileSync("npm", ["pack", "--silent", "typescript@5.9.3"], {
+    cwd: folder,
+    encoding: "utf8",
+  }).trim();
   execFileSync("tar", ["-xzf", archive], { cwd: folder });
 }
 
@@ -77,7 +81,10 @@ const rate = async (during) => {
 async function plain(seconds) {
   process.kill(target.pid, "SIGUSR1");
   let list;
-  const listening = () => execFileSync("ss", ["-ltnpH"], { encoding: "utf8" }).split("\n").filter((line) => line.includes(`pid=${target.pid},`));
+  const listening = () =>
+    execFileSync("ss", ["-ltnpH"], { encoding: "utf8" })
+      .split("\n")
+      .filter((line) => line.includes(`pid=${target.pid},`));
   for (let i = 0; i < 100 && !list; i++) {
     await rest(0.05);
     for (const line of listening()) {
@@ -98,7 +105,8 @@ async function plain(seconds) {
       waiting.set(++last, answer);
       socket.send(JSON.stringify({ id: last, method, params }));
     });
-  const cpu = () => call("Runtime.evaluate", { expression: "(({user, system}) => (user + system) / 1000)(process.threadCpuUsage())" });
+  const cpu = () =>
+    call("Runtime.evaluate", { expression: "(({user, system}) => (user + system) / 1000)(process.threadCpuUsage())" });
   const measured = async (method) => {
     // All three are handled in one go.
     const [[before], [, bytes], [after]] = await Promise.all([cpu(), call(method), cpu()]);
@@ -117,13 +125,18 @@ async function plain(seconds) {
 
 async function ours(seconds) {
   const out = join(work, "a.nodescope");
-  const recorder = spawn(program, ["record", String(target.pid), "--via", "inspector", "-d", `${seconds}s`, "-F", "99", "--overwrite", "-o", out], { stdio: ["ignore", "ignore", "pipe"] });
+  const recorder = spawn(
+    program,
+    ["record", String(target.pid), "--via", "inspector", "-d", `${seconds}s`, "-F", "99", "--overwrite", "-o", out],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   let said = "";
   recorder.stderr.on("data", (text) => (said += text));
   const status = await new Promise((ended) => recorder.on("exit", ended));
   if (status !== 0) throw new Error(said);
 }
-const costOf = () => JSON.parse(execFileSync(program, ["report", "--json", join(work, "a.nodescope")], { maxBuffer: 1 << 28 })).cost;
+const costOf = () =>
+  JSON.parse(execFileSync(program, ["report", "--json", join(work, "a.nodescope")], { maxBuffer: 1 << 28 })).cost;
 
 await rest(10); // everything is compiled
 const peer = await plain(seconds);
@@ -149,11 +162,19 @@ const lost = (found) => {
   return `${mean(shares).toFixed(1)} ± ${(2 * spread).toFixed(1)} %`;
 };
 console.log(`TypeScript's compiler under load, ${seconds} s, an interval of 10 ms, CPU ms of the main thread`);
-console.log(`  plain client: start ${peer.start_ms.toFixed(1)}, stop ${peer.stop_ms.toFixed(1)} (${(peer.bytes / 1e6).toFixed(1)} MB)`);
+console.log(
+  `  plain client: start ${peer.start_ms.toFixed(1)}, stop ${peer.stop_ms.toFixed(1)} (${(peer.bytes / 1e6).toFixed(1)} MB)`,
+);
 const mean_ns = (cost.total_cpu_ns - cost.start_cpu_ns - cost.list_cpu_ns - cost.end_cpu_ns) / cost.windows;
-console.log(`  nodescope:    start ${ms(cost.start_cpu_ns)}, a list of all functions (getBestEffortCoverage) ${ms(cost.list_cpu_ns)}, the end of ${cost.windows} windows ${ms(mean_ns)} each, at most ${ms(cost.window_cpu_ns)}, the end of profiling ${ms(cost.end_cpu_ns)}`);
+console.log(
+  `  nodescope:    start ${ms(cost.start_cpu_ns)}, a list of all functions (getBestEffortCoverage) ${ms(cost.list_cpu_ns)}, the end of ${cost.windows} windows ${ms(mean_ns)} each, at most ${ms(cost.window_cpu_ns)}, the end of profiling ${ms(cost.end_cpu_ns)}`,
+);
 const against = (ns) => (ns / 1e6 / peer.stop_ms).toFixed(2);
-console.log(`  a window's end takes ${against(mean_ns)} of a plain stop, the longest ${against(cost.window_cpu_ns)} (goal: 0.33, and 25 ms)`);
+console.log(
+  `  a window's end takes ${against(mean_ns)} of a plain stop, the longest ${against(cost.window_cpu_ns)} (goal: 0.33, and 25 ms)`,
+);
 console.log(`  V8 forgets all code when profiling ends, in a plain stop, too: ${against(cost.end_cpu_ns)} of it`);
-console.log(`  requests lost in recordings of ${ROUND_S} s, start and end included, of ${mean(rates.alone).toFixed(0)}/s: plain client ${lost(rates.plain)}, nodescope ${lost(rates.ours)}`);
+console.log(
+  `  requests lost in recordings of ${ROUND_S} s, start and end included, of ${mean(rates.alone).toFixed(0)}/s: plain client ${lost(rates.plain)}, nodescope ${lost(rates.ours)}`,
+);
 process.exit();

@@ -52,7 +52,8 @@ function interval(values) {
 }
 const text = ([mean, half], digits = 4) => `${mean.toFixed(digits)} ± ${half.toFixed(digits)}`;
 
-const ended = (child) => new Promise((done) => (child.exitCode ?? child.signalCode) !== null ? done() : child.once("exit", done));
+const ended = (child) =>
+  new Promise((done) => ((child.exitCode ?? child.signalCode) !== null ? done() : child.once("exit", done)));
 
 function record(pid, name, ...more) {
   const words = ["record", String(pid), "--quiet", "--overwrite", "-d", "1h", "-o", join(folder, name), ...more];
@@ -149,7 +150,9 @@ async function end() {
     await ended(child);
   }
   busy.kill();
-  console.log(`from Ctrl-C to the finished file: ${text(interval(times), 3)} s, the longest of ${times.length} ${Math.max(...times).toFixed(3)} s`);
+  console.log(
+    `from Ctrl-C to the finished file: ${text(interval(times), 3)} s, the longest of ${times.length} ${Math.max(...times).toFixed(3)} s`,
+  );
 }
 
 async function killed() {
@@ -163,15 +166,20 @@ async function killed() {
     child.kill("SIGKILL");
     const now = Number(process.hrtime.bigint()) / 1e9;
     await ended(child);
-    const { start_clock_s, duration_s } = JSON.parse(execFileSync(program, ["report", "--json", join(folder, `${name}.part`)]));
+    const { start_clock_s, duration_s } = JSON.parse(
+      execFileSync(program, ["report", "--json", join(folder, `${name}.part`)]),
+    );
     missing.push(now - start_clock_s - duration_s);
   }
   busy.kill();
-  console.log(`missing after kill -9: ${text(interval(missing), 2)} s, the most of ${missing.length} ${Math.max(...missing).toFixed(2)} s`);
+  console.log(
+    `missing after kill -9: ${text(interval(missing), 2)} s, the most of ${missing.length} ${Math.max(...missing).toFixed(2)} s`,
+  );
 }
 
 const wants = (name) => !only || only.includes(name);
-if (wants("target") && spawnSync("perf", ["--version"]).error) console.log("skipped: the target's cost: perf is missing");
+if (wants("target") && spawnSync("perf", ["--version"]).error)
+  console.log("skipped: the target's cost: perf is missing");
 else if (wants("target")) for (const rate of (process.env.RATES ?? "99 999").split(" ").map(Number)) await target(rate);
 if (wants("recorder")) await recorder();
 if (wants("end")) await end();

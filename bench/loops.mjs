@@ -29,7 +29,8 @@ const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const nodeOf = (release) => join(cache, `node-${release}/node`);
 
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
-if (!process.env.NODESCOPE_BIN) execFileSync("cargo", ["build", "--release", "--quiet"], { cwd: root, stdio: "inherit" });
+if (!process.env.NODESCOPE_BIN)
+  execFileSync("cargo", ["build", "--release", "--quiet"], { cwd: root, stdio: "inherit" });
 const work = mkdtempSync(join(tmpdir(), "nodescope-loops-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
@@ -75,7 +76,9 @@ async function turnsOf(out) {
 
 function logOf(path) {
   const lines = existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
-  return lines.map((line) => line.split(" ")).map(([kind, start, end]) => ({ kind, start: Number(start), end: Number(end) }));
+  return lines
+    .map((line) => line.split(" "))
+    .map(([kind, start, end]) => ({ kind, start: Number(start), end: Number(end) }));
 }
 
 /**
@@ -83,7 +86,8 @@ function logOf(path) {
  * block was logged, until its thread gets a CPU again: those are counted apart.
  */
 function partners(ones, others) {
-  const isNear = (one, other, slack) => Math.abs(one.start - other.start) <= NEAR_MS + slack && Math.abs(one.end - other.end) <= NEAR_MS + slack;
+  const isNear = (one, other, slack) =>
+    Math.abs(one.start - other.start) <= NEAR_MS + slack && Math.abs(one.end - other.end) <= NEAR_MS + slack;
   const near = (one, slack) => others.some((other) => isNear(one, other, slack(one.ready ?? other.ready)));
   const apart = ones.filter((one) => !near(one, () => 0));
   const alone = apart.filter((one) => !near(one, (ready) => ready));
@@ -103,9 +107,17 @@ async function plantedBlocks(release) {
   const logged = logOf(log).filter((block) => block.end - block.start >= SHORTEST_MS);
   const [planted, found] = [logged.filter(isInside), turns.filter(isInside)];
   const [missed, wrong] = [partners(planted, turns), partners(found, logged)];
-  const list = (rows) => rows.map(({ kind, start, end, ready }) => `${kind} ${(start - from).toFixed(0)}..${(end - from).toFixed(0)} ${ready === undefined ? "" : `(waited ${ready.toFixed(0)} for a CPU)`}`).join(", ");
+  const list = (rows) =>
+    rows
+      .map(
+        ({ kind, start, end, ready }) =>
+          `${kind} ${(start - from).toFixed(0)}..${(end - from).toFixed(0)} ${ready === undefined ? "" : `(waited ${ready.toFixed(0)} for a CPU)`}`,
+      )
+      .join(", ");
   const also = ({ starved }) => (starved > 0 ? ` (${starved} more but for time without a CPU)` : "");
-  console.log(`Node ${release}: ${missed.count} of ${planted.length} planted blocks found${also(missed)}, ${wrong.count} of ${found.length} stalls are in the log${also(wrong)}`);
+  console.log(
+    `Node ${release}: ${missed.count} of ${planted.length} planted blocks found${also(missed)}, ${wrong.count} of ${found.length} stalls are in the log${also(wrong)}`,
+  );
   if (missed.alone.length > 0) console.log(`  not found: ${list(missed.alone)}`);
   if (wrong.alone.length > 0) console.log(`  in no log: ${list(wrong.alone)}`);
   // A turn that was only long because it got no CPU is in no log of blocks.
@@ -138,7 +150,9 @@ async function healthyServer() {
   server.kill("SIGTERM");
   await new Promise((done) => server.once("close", done));
   const { turns } = await turnsOf(out);
-  console.log(`healthy server, ${HEALTHY_S} s: ${turns.length} stalls found, ${JSON.parse(readFileSync(log, "utf8")).length} in its own log`);
+  console.log(
+    `healthy server, ${HEALTHY_S} s: ${turns.length} stalls found, ${JSON.parse(readFileSync(log, "utf8")).length} in its own log`,
+  );
   for (const { start, end, ready } of turns) {
     console.log(`  ${(end - start).toFixed(1)} ms, waited ${ready.toFixed(1)} for a CPU`);
   }
@@ -174,11 +188,16 @@ function cpuNs(pid) {
 
 function printCost(what, { off, count }) {
   const percent = (share) => `${(share * 100).toFixed(2)} %`;
-  console.log(`recorder of a ${what}: ${percent(off.share)} of a core without the watch, ${percent(count.share)} with it; ${count.reads.toFixed(0)} reads a second`);
+  console.log(
+    `recorder of a ${what}: ${percent(off.share)} of a core without the watch, ${percent(count.share)} with it; ${count.reads.toFixed(0)} reads a second`,
+  );
 }
 
 async function idleCost() {
-  const idle = await start(nodeOf("24.21.0"), ["-e", "console.log(1); setInterval(() => { const end = Date.now() + 3; while (Date.now() < end); }, 100)"]);
+  const idle = await start(nodeOf("24.21.0"), [
+    "-e",
+    "console.log(1); setInterval(() => { const end = Date.now() + 3; while (Date.now() < end); }, 100)",
+  ]);
   const cost = {};
   for (const setting of ["off", "count"]) cost[setting] = await costOf(idle.pid, setting);
   idle.kill("SIGKILL");

@@ -14,7 +14,10 @@ const STACKS = 20_000;
 const SECONDS = 600;
 const DEEPEST = 40;
 /** Ranges that people select: a second and a half here and there, and a minute. */
-const RANGES = [...Array.from({ length: 8 }, (_, at) => [at * 70 + 0.5, at * 70 + 2]), ...Array.from({ length: 8 }, (_, at) => [at * 65, at * 65 + 60])];
+const RANGES = [
+  ...Array.from({ length: 8 }, (_, at) => [at * 70 + 0.5, at * 70 + 2]),
+  ...Array.from({ length: 8 }, (_, at) => [at * 65, at * 65 + 60]),
+];
 
 /** FlameScope's own functions without its web server: they are what a request waits for. */
 const DRIVER = `
@@ -97,14 +100,20 @@ async function speedscope(browser, release, profile) {
     const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname.slice(1));
     const path = name === "profile" ? profile : join(release, name.replaceAll("..", ""));
     if (!existsSync(path)) return response.writeHead(404).end();
-    return response.writeHead(200, { "content-type": types[extname(name)] ?? "application/octet-stream" }).end(readFileSync(path));
+    return response
+      .writeHead(200, { "content-type": types[extname(name)] ?? "application/octet-stream" })
+      .end(readFileSync(path));
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const origin = `http://127.0.0.1:${server.address().port}`;
   try {
     const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     await tab.goto(`${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/profile`)}&view=sandwich`);
-    const shown = await tab.waitForFunction(() => [...document.querySelectorAll("td")].some((cell) => /%\)$/.test(cell.textContent)) && performance.now(), null, { timeout: 300_000 });
+    const shown = await tab.waitForFunction(
+      () => [...document.querySelectorAll("td")].some((cell) => /%\)$/.test(cell.textContent)) && performance.now(),
+      null,
+      { timeout: 300_000 },
+    );
     const time = await shown.jsonValue();
     await tab.close();
     return time;
@@ -134,12 +143,16 @@ export async function comparePeers({ browser, folder, program, require, samples 
   const redrawn = await tab.evaluate(frames, hashes);
   await tab.close();
   console.log(`\nbeside its peers, ${samples.toLocaleString("en")} samples of perf script text:`);
-  console.log(`nodescope: text to page ${(exported / 1000).toFixed(2)} s, first picture ${(median(opened) / 1000).toFixed(2)} s, new range drawn ${median(redrawn).toFixed(1)} ms`);
+  console.log(
+    `nodescope: text to page ${(exported / 1000).toFixed(2)} s, first picture ${(median(opened) / 1000).toFixed(2)} s, new range drawn ${median(redrawn).toFixed(1)} ms`,
+  );
   flameScope(text, exported + median(opened), redrawn);
   const release = join(dirname(require.resolve("speedscope/package.json")), "dist/release");
   const times = [];
   for (let round = 0; round < 3; round++) times.push(await speedscope(browser, release, json));
-  console.log(`speedscope: opens the same in ${(median(times) / 1000).toFixed(2)} s: ${(median(times) / median(opened)).toFixed(1)} times as long`);
+  console.log(
+    `speedscope: opens the same in ${(median(times) / 1000).toFixed(2)} s: ${(median(times) / median(opened)).toFixed(1)} times as long`,
+  );
 }
 
 function flameScope(text, opened, redrawn) {
@@ -147,11 +160,17 @@ function flameScope(text, opened, redrawn) {
   if (!checkout) return console.log("skipped: FlameScope: FLAMESCOPE names no checkout of Netflix/flamescope");
   let told;
   try {
-    told = JSON.parse(execFileSync("python3", ["-c", DRIVER, checkout, text, JSON.stringify(RANGES)], { maxBuffer: 1 << 26 }));
+    told = JSON.parse(
+      execFileSync("python3", ["-c", DRIVER, checkout, text, JSON.stringify(RANGES)], { maxBuffer: 1 << 26 }),
+    );
   } catch (error) {
     return console.log(`skipped: FlameScope: ${error.message.split("\n")[0]}`);
   }
   const range = 1000 * median(told.ranges);
-  console.log(`FlameScope: heat map ${told.heat.toFixed(2)} s: ${((1000 * told.heat) / opened).toFixed(1)} times as long as from text to our picture;`);
-  return console.log(`            new range ${range.toFixed(0)} ms on the server alone: ${(range / median(redrawn)).toFixed(0)} times as long as ours on the screen`);
+  console.log(
+    `FlameScope: heat map ${told.heat.toFixed(2)} s: ${((1000 * told.heat) / opened).toFixed(1)} times as long as from text to our picture;`,
+  );
+  return console.log(
+    `            new range ${range.toFixed(0)} ms on the server alone: ${(range / median(redrawn)).toFixed(0)} times as long as ours on the screen`,
+  );
 }

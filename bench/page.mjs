@@ -28,14 +28,21 @@ const root = resolve(import.meta.dirname, "..");
 const require = createRequire(join(root, "tests/browser/package.json"));
 const { chromium } = require("playwright-core");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
-const [samples, stacks, ofPeers] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000, process.argv[4] ?? 100_000].map(Number);
+const [samples, stacks, ofPeers] = [
+  process.argv[2] ?? 1_000_000,
+  process.argv[3] ?? 200_000,
+  process.argv[4] ?? 100_000,
+].map(Number);
 /** How many stacks the inverted graph is measured with. */
 const MILLION = 1_000_000;
 /** How often a page is opened, and how often the mouse moves. */
 const [OPENINGS, MOVES] = [5, 40];
 /** All of a recording, and the goals of a frame while the mouse drags: a part of the frames, and milliseconds. */
 const WHOLE = "#threads=all&lens=everything";
-const DRAG = [[0.5, 16], [0.95, 50]];
+const DRAG = [
+  [0.5, 16],
+  [0.95, 50],
+];
 /** What the page opens with. */
 const CODE = "#threads=all&lens=code";
 const goals = { met: 0, missed: 0 };
@@ -88,8 +95,14 @@ function columnsOf(samples, stacks) {
     "lanes.0.thread": u32(samples, () => Math.floor(random() ** 2 * THREADS)),
     "lanes.0.stack": u32(samples, () => Math.floor(random() ** 2 * stacks)),
     "lanes.0.weight": u64(samples, () => 10_101_010),
-    "line_ticks.stack": u32(0), "line_ticks.line": u32(0), "line_ticks.ticks": u32(0),
-    "markers.kind": u8(0), "markers.thread": u32(0), "markers.start_ns": u64(0), "markers.end_ns": u64(0), "markers.text": u32(0),
+    "line_ticks.stack": u32(0),
+    "line_ticks.line": u32(0),
+    "line_ticks.ticks": u32(0),
+    "markers.kind": u8(0),
+    "markers.thread": u32(0),
+    "markers.start_ns": u64(0),
+    "markers.end_ns": u64(0),
+    "markers.text": u32(0),
   };
   // A stack's category is its frame's, unless a caller claims it.
   const claims = new Set([5, 6, 7, 13]);
@@ -104,7 +117,12 @@ function columnsOf(samples, stacks) {
 /** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
 function recording(samples, stacks) {
   seed = 1;
-  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+  const strings = [
+    "cpu-clock",
+    "node",
+    ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`),
+    ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`),
+  ];
   const columns = columnsOf(samples, stacks);
   let end = 0;
   const directory = Object.entries(columns).map(([name, column]) => {
@@ -113,12 +131,24 @@ function recording(samples, stacks) {
     return { name, type: `u${8 * column.BYTES_PER_ELEMENT}`, offset, length: column.length };
   });
   const header = JSON.stringify({
-    meta: { format: "made up", way_in: "", start_unix_ns: "1794759273254160143", duration_ns: SECONDS * 1e9, interval_ns: 10101010, losses: { lost: 0, frames: 1, unnamed: {}, damage: [] } },
+    meta: {
+      format: "made up",
+      way_in: "",
+      start_unix_ns: "1794759273254160143",
+      duration_ns: SECONDS * 1e9,
+      interval_ns: 10101010,
+      losses: { lost: 0, frames: 1, unnamed: {}, damage: [] },
+    },
     strings,
     sources: Array.from({ length: 400 }, (_, at) => ({ path: 2 + FUNCTIONS + at, generated: NONE, text: NONE })),
     modules: [],
     processes: [{ pid: 1, inner_pid: 1, name: 1, container: NONE, node_version: NONE }],
-    threads: Array.from({ length: THREADS }, (_, at) => ({ process: 0, tid: at + 1, name: 1, role: at === 0 ? "main" : "worker" })),
+    threads: Array.from({ length: THREADS }, (_, at) => ({
+      process: 0,
+      tid: at + 1,
+      name: 1,
+      role: at === 0 ? "main" : "worker",
+    })),
     lanes: [{ name: 0, unit: "ns", timed: true, counted: true }],
     columns: directory,
   });
@@ -155,7 +185,8 @@ function loop(turns) {
   window.column ??= new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
   const { column } = window;
   const sums = new Float64Array(4096);
-  for (let turn = 0; turn < turns; turn++) for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
+  for (let turn = 0; turn < turns; turn++)
+    for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
   return sums[0];
 }
 
@@ -178,7 +209,8 @@ async function newTab(browser) {
 /** Milliseconds on a CPU up to now: of script, style and layout, and of all tasks. */
 async function spent({ clock }) {
   const { metrics } = await clock.send("Performance.getMetrics");
-  const of = (...names) => 1000 * metrics.reduce((sum, { name, value }) => (names.includes(name) ? sum + value : sum), 0);
+  const of = (...names) =>
+    1000 * metrics.reduce((sum, { name, value }) => (names.includes(name) ? sum + value : sum), 0);
   return { script: of("ScriptDuration", "RecalcStyleDuration", "LayoutDuration"), task: of("TaskDuration") };
 }
 
@@ -292,7 +324,8 @@ function measure(tab, title, hashes, wanted) {
 }
 
 /** Ranges as in a drag: each a little later than the last. */
-const ranges = (seconds, more = "") => Array.from({ length: MOVES }, (_, at) => `${WHOLE}&range=${at * 3}-${at * 3 + seconds}${more}`);
+const ranges = (seconds, more = "") =>
+  Array.from({ length: MOVES }, (_, at) => `${WHOLE}&range=${at * 3}-${at * 3 + seconds}${more}`);
 
 async function served(tab, input) {
   const { server, address, ms } = await serve(input);
@@ -332,9 +365,16 @@ async function usual(tab, page) {
   await measure(tab, "new range of 1.5 s:", ranges(1.5), DRAG);
   await measure(tab, "new range of 60 s:", ranges(60), DRAG);
   await measure(tab, "new range of 480 s:", ranges(480), DRAG);
-  const apart = Array.from({ length: MOVES }, (_, at) => `${WHOLE}&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`);
+  const apart = Array.from(
+    { length: MOVES },
+    (_, at) => `${WHOLE}&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`,
+  );
   await measure(tab, "ranges far apart, 60–290 s:", apart);
-  await measure(tab, "my code, 480 s:", ranges(480, "&lens=code").map((hash) => hash.replace("&lens=everything", "")));
+  await measure(
+    tab,
+    "my code, 480 s:",
+    ranges(480, "&lens=code").map((hash) => hash.replace("&lens=everything", "")),
+  );
   await measure(tab, "inverted, 480 s:", ranges(480, "&view=inverted"));
   await measure(tab, "top table, 480 s:", ranges(480, "&view=top"));
   await measure(tab, "time order, 60 s:", ranges(60, "&view=time"));
@@ -346,7 +386,9 @@ async function usual(tab, page) {
 async function memory(tab, page, columnBytes) {
   const words = async (title) => {
     const kept = await keptBytes(tab);
-    console.log(`${title.padEnd(30)}${(kept / 1e6).toFixed(0)} MB, ${(kept / columnBytes).toFixed(2)} × the columns of the file, ≤ 3 ${judged(kept <= 3 * columnBytes)}`);
+    console.log(
+      `${title.padEnd(30)}${(kept / 1e6).toFixed(0)} MB, ${(kept / columnBytes).toFixed(2)} × the columns of the file, ≤ 3 ${judged(kept <= 3 * columnBytes)}`,
+    );
   };
   await words("memory after all this:");
   await paint(tab, page + WHOLE);
@@ -373,8 +415,13 @@ try {
   const { bytes, columnBytes } = recording(samples, stacks);
   writeFileSync(input, bytes);
   const page = exported(input, "big.html");
-  console.log(`${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(join(folder, "big.html")).size / 1e6).toFixed(1)} MB of HTML`);
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox", "--disable-gpu"] });
+  console.log(
+    `${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(join(folder, "big.html")).size / 1e6).toFixed(1)} MB of HTML`,
+  );
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu"],
+  });
   try {
     const tab = await newTab(browser);
     await served(tab, input);

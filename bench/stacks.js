@@ -1,6 +1,6 @@
 // Walks through many different call stacks: node --cpu-prof makes a large .cpuprofile of it.
 //   node --cpu-prof --cpu-prof-interval 500 bench/stacks.js SECONDS
-'use strict';
+"use strict";
 
 const FUNCTIONS = 400;
 const DEPTH = 48;
@@ -13,8 +13,8 @@ const random = (limit) => {
 const functions = [];
 for (let row = 0; row < FUNCTIONS; row++) {
   // Each has a name, a line and a column of its own, as real ones do.
-  const source = `${'\n'.repeat(row % 50)}return function step${row}(depth) { return ${row} + walk(depth); }`;
-  functions.push(new Function('walk', source)(walk));
+  const source = `${"\n".repeat(row % 50)}return function step${row}(depth) { return ${row} + walk(depth); }`;
+  functions.push(new Function("walk", source)(walk));
 }
 
 function walk(depth) {

@@ -157,7 +157,12 @@ async function reserveAll(options) {
   const out = mkdtempSync(join(tmpdir(), "nodescope-npm-"));
   try {
     for (const name of [...PLATFORMS.map(nameOf), "nodescope"]) {
-      const manifest = { name, ...common(), version: "0.0.0", description: "Nothing yet: a profiler for Node.js will be here" };
+      const manifest = {
+        name,
+        ...common(),
+        version: "0.0.0",
+        description: "Nothing yet: a profiler for Node.js will be here",
+      };
       const file = await pack(out, (folder) => write(folder, manifest));
       publish(`${name}@${manifest.version}`, join(out, file), ["--provenance=false", ...options]);
     }

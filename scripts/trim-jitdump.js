@@ -1,9 +1,9 @@
 // Blanks the machine code in a jitdump: names, addresses and times stay. trim-jitdump.js <jit-PID.dump >OUT
-'use strict';
+"use strict";
 
 const CODE_LOAD = 0;
 const FIXED_BYTES = 56; // header and fields of a JIT_CODE_LOAD, before the name
-const dump = require('node:fs').readFileSync(0);
+const dump = require("node:fs").readFileSync(0);
 
 for (let at = dump.readUInt32LE(8); at + 16 <= dump.length; ) {
   const size = dump.readUInt32LE(at + 4);

@@ -73,13 +73,22 @@ const OPENED = {
 async function faults(page, rules = undefined) {
   return page.evaluate(async (runOnly) => {
     const { violations } = await window.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) });
-    return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 4).map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+    return violations.map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help}: ${nodes
+          .slice(0, 4)
+          .map(({ html }) => html.slice(0, 200))
+          .join(" | ")}`,
+    );
   }, rules);
 }
 
 describe("axe finds nothing", () => {
   // Another theme changes colours alone.
-  for (const [colorScheme, rules] of [["light", undefined], ["dark", ["color-contrast"]]]) {
+  for (const [colorScheme, rules] of [
+    ["light", undefined],
+    ["dark", ["color-contrast"]],
+  ]) {
     test(`on the page of a recording, ${colorScheme}`, async () => {
       const page = await show();
       await page.emulateMedia({ colorScheme });
@@ -168,8 +177,14 @@ test("nothing moves, least of all for those who asked for that", async () => {
     await page.locator("#flame").click({ position: { x: 30, y: 30 } });
     await settled(page);
     const moving = await page.evaluate(() => {
-      const isMoving = (style) => style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior === "smooth";
-      return [document.getAnimations().length, ...[...document.querySelectorAll("*")].filter((element) => isMoving(getComputedStyle(element))).map(({ tagName }) => tagName)];
+      const isMoving = (style) =>
+        style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior === "smooth";
+      return [
+        document.getAnimations().length,
+        ...[...document.querySelectorAll("*")]
+          .filter((element) => isMoving(getComputedStyle(element)))
+          .map(({ tagName }) => tagName),
+      ];
     });
     assert.deepEqual(moving, [0], reducedMotion);
     await page.close();
@@ -182,11 +197,19 @@ test("every picture has a table beside it, and a name", async () => {
   for (const view of ["flame", "time", "inverted", "sandwich"]) {
     await go(page, `#view=${view}&panel=1&function=${caused}`);
     await settled(page);
-    const canvases = await page.locator("canvas:visible").evaluateAll((all) =>
-      all.map((canvas) => [canvas.getAttribute("aria-label").length > 20, canvas.closest(".heat, .picture, .panel-when").querySelectorAll(".unseen table caption ~ tbody tr").length]),
-    );
+    const canvases = await page
+      .locator("canvas:visible")
+      .evaluateAll((all) =>
+        all.map((canvas) => [
+          canvas.getAttribute("aria-label").length > 20,
+          canvas.closest(".heat, .picture, .panel-when").querySelectorAll(".unseen table caption ~ tbody tr").length,
+        ]),
+      );
     assert.equal(canvases.length, 3, "the heat map, the picture, and when the function ran");
-    assert.ok(canvases.every(([isNamed, rows]) => isNamed && rows > 0), `${view}: ${canvases}`);
+    assert.ok(
+      canvases.every(([isNamed, rows]) => isNamed && rows > 0),
+      `${view}: ${canvases}`,
+    );
   }
   await page.close();
 });
@@ -200,16 +223,20 @@ describe("by touch", () => {
   before(async () => {
     context = await browser.newContext({ viewport: { width: 1180, height: 820 }, hasTouch: true });
     page = await open(context, pathToFileURL(exported).href);
-    await page.evaluate(() => addEventListener("pointerdown", (event) => (window.pointer = event.pointerType), { capture: true }));
+    await page.evaluate(() =>
+      addEventListener("pointerdown", (event) => (window.pointer = event.pointerType), { capture: true }),
+    );
     fingers = await context.newCDPSession(page);
   });
   after(() => context.close());
 
   /** A finger from one place to another. */
   async function swipe(from, to) {
-    const touch = (type, points) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+    const touch = (type, points) =>
+      fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
     await touch("touchStart", [from]);
-    for (const part of [0.25, 0.5, 0.75, 1]) await touch("touchMove", [[from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]]);
+    for (const part of [0.25, 0.5, 0.75, 1])
+      await touch("touchMove", [[from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]]);
     await touch("touchEnd", []);
   }
 
@@ -217,7 +244,10 @@ describe("by touch", () => {
     const { x, y, width } = await area("#heat");
     await swipe([x + 64 + 0.2 * (width - 66), y + 20], [x + 64 + 0.6 * (width - 66), y + 30]);
     await eventually(async () => assert.match(await hash(), /range=[\d.]+-[\d.]+/));
-    const [from, to] = (await hash()).match(/range=([\d.]+)-([\d.]+)/).slice(1).map(Number);
+    const [from, to] = (await hash())
+      .match(/range=([\d.]+)-([\d.]+)/)
+      .slice(1)
+      .map(Number);
     assert.ok(from < to - 1, `${from}-${to}`);
     assert.equal(await page.evaluate(() => window.pointer), "touch");
     assert.equal(await page.evaluate(() => scrollY), 0, "and the page stays where it is");

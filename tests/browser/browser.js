@@ -137,7 +137,10 @@ export async function open(browser, url, width = 1200) {
 
 /** Waits until a page that was opened here has done all that it has put off. */
 export async function settled(page) {
-  await withinPatience(page.evaluate((poll) => window.settled(poll), POLL_MS), "the page does not settle");
+  await withinPatience(
+    page.evaluate((poll) => window.settled(poll), POLL_MS),
+    "the page does not settle",
+  );
 }
 
 /** Waits until a check holds, and gives what it returns. It fails with the check's own words. */

@@ -13,9 +13,20 @@ import { endServers, eventually, go, launch, newPage, open, program, serve, sett
 
 const folder = mkdtempSync(join(tmpdir(), "nodescope-extremes-"));
 const pictures = resolve(import.meta.dirname, "../../target/page-screenshots");
-const WINDOWS = [[1024, 700, "light"], [1440, 900, "light"], [1440, 900, "dark"], [3840, 2160, "dark"]];
+const WINDOWS = [
+  [1024, 700, "light"],
+  [1440, 900, "light"],
+  [1440, 900, "dark"],
+  [3840, 2160, "dark"],
+];
 /** A profile without a sample. */
-const EMPTY = { nodes: [{ id: 1, callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 } }], startTime: 0, endTime: 4e6, samples: [], timeDeltas: [] };
+const EMPTY = {
+  nodes: [{ id: 1, callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 } }],
+  startTime: 0,
+  endTime: 4e6,
+  samples: [],
+  timeDeltas: [],
+};
 
 let browser;
 before(async () => {
@@ -30,7 +41,9 @@ after(async () => {
 
 /** A sample as `perf script` writes it. */
 function sample({ name = "node", pid = 7, tid = pid, s = 0, stack = ["handle"] }) {
-  const frames = stack.map((of, at) => `\t${at + 1} JS:*${of} /srv/shop/server.js:${at + 3}:1 (/tmp/perf-${pid}.map)\n`);
+  const frames = stack.map(
+    (of, at) => `\t${at + 1} JS:*${of} /srv/shop/server.js:${at + 3}:1 (/tmp/perf-${pid}.map)\n`,
+  );
   return `${name} ${pid}/${tid} [000] ${(100 + s).toFixed(6)}: 10101010 cpu-clock:\n${frames.join("")}\n`;
 }
 
@@ -61,8 +74,14 @@ async function fits(page, name, { main = "#flame", isDrawn = () => settled(page)
 }
 
 test("one sample, and a few", async () => {
-  for (const [count, words] of [[1, "1 sample"], [7, "7 samples"]]) {
-    const page = await show(`few-${count}.txt`, samples(count, () => ({})));
+  for (const [count, words] of [
+    [1, "1 sample"],
+    [7, "7 samples"],
+  ]) {
+    const page = await show(
+      `few-${count}.txt`,
+      samples(count, () => ({})),
+    );
     assert.equal(await page.locator(".heat .note").textContent(), `${words}: too few for a heat map.`);
     assert.ok(!(await page.locator("#heat").isVisible()));
     assert.match(await page.locator(".drop.cautions").textContent(), new RegExp(`^Only ${words}: too few`));
@@ -77,7 +96,10 @@ test("one sample, and a few", async () => {
 });
 
 test("a selection without a sample says so, and leads back", async () => {
-  const page = await show("none.txt", samples(100, () => ({})));
+  const page = await show(
+    "none.txt",
+    samples(100, () => ({})),
+  );
   await go(page, "#category=wasm");
   assert.match(await page.locator(".picture .note").textContent(), /^No sample is selected\./);
   await page.locator('[data-key="show-all"]').click();
@@ -88,12 +110,19 @@ test("a selection without a sample says so, and leads back", async () => {
 });
 
 test("300 threads: the busiest have a band and a button each, and the others are counted", async () => {
-  const of = (at) => ({ tid: at % 300 === 0 ? 7 : 1000 + (at % 300), name: at % 300 === 0 ? "node" : `job-${at % 300}`, stack: [`task${at % 40}`, "run"] });
+  const of = (at) => ({
+    tid: at % 300 === 0 ? 7 : 1000 + (at % 300),
+    name: at % 300 === 0 ? "node" : `job-${at % 300}`,
+    stack: [`task${at % 40}`, "run"],
+  });
   const page = await show("threads.txt", samples(3000, of));
   await fits(page, "extreme-threads");
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.locator('[data-key="each"]').click();
-  assert.match(await page.locator(".threads .each").textContent(), /and 240 that were less busy: the top table has all, by thread$/);
+  assert.match(
+    await page.locator(".threads .each").textContent(),
+    /and 240 that were less busy: the top table has all, by thread$/,
+  );
   assert.ok((await page.locator("#flame").boundingBox()).y < 500, "the picture is in sight");
   await go(page, "#threads=all&bands=thread");
   await eventually(async () => assert.equal(await page.locator("#band-count").textContent(), "busiest 12 of 300"));
@@ -105,7 +134,10 @@ test("300 threads: the busiest have a band and a button each, and the others are
 });
 
 test("64 processes: the busiest have a band each", async () => {
-  const page = await show("processes.txt", samples(3200, (at) => ({ pid: 2000 + (at % 64), stack: [`task${at % 20}`, "handle"] })));
+  const page = await show(
+    "processes.txt",
+    samples(3200, (at) => ({ pid: 2000 + (at % 64), stack: [`task${at % 20}`, "handle"] })),
+  );
   assert.match(await page.locator(".facts").textContent(), /64 processes/);
   await fits(page, "extreme-processes");
   await go(page, "#threads=all&bands=process");
@@ -135,7 +167,10 @@ test("a folder of 500 recordings fills from the top, and an empty one says that 
   await fits(page, "extreme-list", { main: "#list", isDrawn: () => rows.first().isVisible() });
   assert.deepEqual(page.trouble, []);
   await rows.first().locator("a").click();
-  assert.match(await page.locator("[role=alert]").textContent(), /^This cannot be shown: .*there is not one sample in it/);
+  assert.match(
+    await page.locator("[role=alert]").textContent(),
+    /^This cannot be shown: .*there is not one sample in it/,
+  );
   await page.screenshot({ path: join(pictures, "extreme-empty.png") });
   await page.locator("#all").click();
   await rows.first().waitFor();

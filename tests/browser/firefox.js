@@ -40,7 +40,9 @@ const KEYS = { Backspace: "\uE003", Enter: "\uE007", Escape: "\uE00C", ArrowRigh
 const STEPS = 6;
 
 /** The browser, or nothing. */
-export const firefox = process.env.FIREFOX ?? ["firefox-esr", "firefox"].find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0);
+export const firefox =
+  process.env.FIREFOX ??
+  ["firefox-esr", "firefox"].find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0);
 
 /** Starts Firefox with a profile of its own. */
 export async function launch() {
@@ -48,10 +50,16 @@ export async function launch() {
   const [profile, downloads] = [join(folder, "profile"), join(folder, "downloads")];
   for (const path of [profile, downloads]) mkdirSync(path);
   const preferences = Object.entries({ ...PREFERENCES, "browser.download.dir": downloads });
-  writeFileSync(join(profile, "user.js"), preferences.map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`).join(""));
+  writeFileSync(
+    join(profile, "user.js"),
+    preferences.map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`).join(""),
+  );
   // Firefox refuses to run as root in the home of another user, and leaves files there.
   const env = { ...process.env, HOME: folder, MOZ_CRASHREPORTER_DISABLE: "1" };
-  const child = spawn(firefox, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(firefox, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], {
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   const ended = new Promise((done) => child.once("exit", done).once("error", done));
   const stop = async () => {
     child.kill();
@@ -59,7 +67,9 @@ export async function launch() {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   try {
-    const connection = await Connection.open(`${await withinPatience(addressOf(child), "Firefox does not start")}/session`);
+    const connection = await Connection.open(
+      `${await withinPatience(addressOf(child), "Firefox does not start")}/session`,
+    );
     return new Firefox(connection, downloads, stop);
   } catch (error) {
     await stop();
@@ -85,7 +95,10 @@ function addressOf(child) {
 class Connection {
   static async open(address) {
     const socket = new WebSocket(address);
-    await withinPatience(new Promise((done, fail) => socket.once("open", done).once("error", fail)), "Firefox does not answer");
+    await withinPatience(
+      new Promise((done, fail) => socket.once("open", done).once("error", fail)),
+      "Firefox does not answer",
+    );
     const connection = new Connection(socket);
     await connection.send("session.new", { capabilities: { alwaysMatch: { unhandledPromptBehavior: "dismiss" } } });
     return connection;
@@ -134,7 +147,10 @@ class Firefox {
     const page = new Page(connection, context, url);
     await connection.send("browsingContext.setViewport", { context, viewport: { width, height } });
     await connection.send("script.addPreloadScript", { contexts: [context], functionDeclaration: String(countWork) });
-    await connection.send("session.subscribe", { contexts: [context], events: ["log.entryAdded", "network.beforeRequestSent", "browsingContext.userPromptOpened"] });
+    await connection.send("session.subscribe", {
+      contexts: [context],
+      events: ["log.entryAdded", "network.beforeRequestSent", "browsingContext.userPromptOpened"],
+    });
     await connection.send("browsingContext.navigate", { context, url, wait: "complete" });
     await page.settled();
     return page;
@@ -160,7 +176,11 @@ class Page {
   /** What a function gives in the page; arguments and result are JSON. */
   async evaluate(run, ...values) {
     const functionDeclaration = `async () => JSON.stringify(await (${run})(...${JSON.stringify(values)}))`;
-    const told = await this.connection.send("script.callFunction", { functionDeclaration, target: { context: this.context }, awaitPromise: true });
+    const told = await this.connection.send("script.callFunction", {
+      functionDeclaration,
+      target: { context: this.context },
+      awaitPromise: true,
+    });
     if (told.type === "exception") throw new Error(told.exceptionDetails.text);
     return told.result.type === "undefined" ? undefined : JSON.parse(told.result.value);
   }
@@ -175,12 +195,21 @@ class Page {
   }
 
   texts(selector) {
-    return this.evaluate((wanted) => [...document.querySelectorAll(wanted)].map((element) => element.textContent), selector);
+    return this.evaluate(
+      (wanted) => [...document.querySelectorAll(wanted)].map((element) => element.textContent),
+      selector,
+    );
   }
 
   /** The cells of each row. */
   rows(selector) {
-    return this.evaluate((wanted) => [...document.querySelectorAll(`${wanted} tbody tr`)].map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)), selector);
+    return this.evaluate(
+      (wanted) =>
+        [...document.querySelectorAll(`${wanted} tbody tr`)].map((row) =>
+          [...row.cells].map((cell) => cell.title || cell.textContent),
+        ),
+      selector,
+    );
   }
 
   /** Where an element is, once it can be seen. */
@@ -207,11 +236,13 @@ class Page {
   /** Presses the mouse at the first point, and lets it go at the last. */
   async drag(points) {
     const move = ([x, y]) => ({ type: "pointerMove", x: Math.round(x), y: Math.round(y) });
-    const between = points.slice(1).flatMap(([x, y], at) => Array.from({ length: STEPS }, (_, step) => {
-      const [fromX, fromY] = points[at];
-      const part = (step + 1) / STEPS;
-      return move([fromX + part * (x - fromX), fromY + part * (y - fromY)]);
-    }));
+    const between = points.slice(1).flatMap(([x, y], at) =>
+      Array.from({ length: STEPS }, (_, step) => {
+        const [fromX, fromY] = points[at];
+        const part = (step + 1) / STEPS;
+        return move([fromX + part * (x - fromX), fromY + part * (y - fromY)]);
+      }),
+    );
     const actions = [move(points[0]), { type: "pointerDown", button: 0 }, ...between, { type: "pointerUp", button: 0 }];
     await this.act({ type: "pointer", id: "mouse", parameters: { pointerType: "mouse" }, actions });
     await this.settled();
@@ -220,7 +251,10 @@ class Page {
   /** Presses keys: a name, or characters one after the other. */
   async press(keys) {
     const values = KEYS[keys] ? [KEYS[keys]] : [...keys];
-    const actions = values.flatMap((value) => [{ type: "keyDown", value }, { type: "keyUp", value }]);
+    const actions = values.flatMap((value) => [
+      { type: "keyDown", value },
+      { type: "keyUp", value },
+    ]);
     await this.act({ type: "key", id: "keyboard", actions });
     await this.settled();
   }

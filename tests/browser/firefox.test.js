@@ -18,8 +18,15 @@ const ROW = 18;
 const [LEFT, BESIDE] = [64, 72];
 const skip = firefox ? false : "there is no firefox-esr; install it, or set FIREFOX to a browser";
 
-const report = (...options) => JSON.parse(execFileSync(program, ["report", DEMO, "--json", ...options], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
-const selected = async (page) => Number(await page.evaluate(() => document.querySelector("#selection").dataset.samples));
+const report = (...options) =>
+  JSON.parse(
+    execFileSync(program, ["report", DEMO, "--json", ...options], {
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
+const selected = async (page) =>
+  Number(await page.evaluate(() => document.querySelector("#selection").dataset.samples));
 const samplesOf = ([, , words]) => Number(words.match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 const digits = (part) => `${(100 * part).toFixed(1)}\u00a0%`;
 
@@ -43,7 +50,8 @@ describe("in Firefox", { skip }, () => {
 
   function exported(ending) {
     const out = join(folder, `demo${ending}`);
-    if (!existsSync(out)) execFileSync(program, ["export", DEMO, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
+    if (!existsSync(out))
+      execFileSync(program, ["export", DEMO, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
     return pathToFileURL(out).href;
   }
 
@@ -78,13 +86,21 @@ describe("in Firefox", { skip }, () => {
       assert.equal(samplesOf(all), report("--thread", "main").samples);
       // Inverted, what ran stands under the root, a box for each function.
       for (const { name, self_samples } of functions.slice(0, 5)) {
-        assert.ok(boxes.some((box) => box[0] === name && samplesOf(box) === self_samples), name);
+        assert.ok(
+          boxes.some((box) => box[0] === name && samplesOf(box) === self_samples),
+          name,
+        );
       }
       await page.press("4");
       await page.click('[data-key="sort-self"]');
       const rows = (await page.rows("#top")).slice(0, 30);
-      const expected = functions.slice(0, 30).map((row) => [row.name, row.self_samples, digits(row.total), row.total_samples]);
-      assert.deepEqual(rows.map(([, , self, total, samples, name]) => [name, Number(self), total, Number(samples)]), expected);
+      const expected = functions
+        .slice(0, 30)
+        .map((row) => [row.name, row.self_samples, digits(row.total), row.total_samples]);
+      assert.deepEqual(
+        rows.map(([, , self, total, samples, name]) => [name, Number(self), total, Number(samples)]),
+        expected,
+      );
       await page.close();
     });
 
@@ -118,7 +134,12 @@ describe("in Firefox", { skip }, () => {
       const page = await show();
       const all = await selected(page);
       const names = new Set();
-      for (const [key, words] of [["p", "+ packages"], ["j", "+ Node"], ["e", "everything"], ["m", "my code"]]) {
+      for (const [key, words] of [
+        ["p", "+ packages"],
+        ["j", "+ Node"],
+        ["e", "everything"],
+        ["m", "my code"],
+      ]) {
         await page.press(key);
         assert.equal(await page.text('[aria-label="lens"] [aria-pressed="true"]'), words);
         assert.equal(await selected(page), all);
@@ -134,7 +155,12 @@ describe("in Firefox", { skip }, () => {
       assert.equal((await page.hash()).panel, "1");
       const name = await page.text("#panel .panel-name");
       const row = report("--thread", "main").functions.find((one) => one.name === name);
-      assert.ok((await page.text("#panel .panel-figures")).includes(`total${digits(row.total)}(${row.total_samples.toLocaleString("en")})`), name);
+      assert.ok(
+        (await page.text("#panel .panel-figures")).includes(
+          `total${digits(row.total)}(${row.total_samples.toLocaleString("en")})`,
+        ),
+        name,
+      );
       await page.click('[data-key="panel-close"]');
       assert.equal((await page.hash()).panel, undefined);
       await page.close();
@@ -168,7 +194,11 @@ describe("in Firefox", { skip }, () => {
       await page.press("ArrowRight");
       const second = await page.text("#current");
       const names = (await page.rows("#flame-table")).map(([name]) => name);
-      for (const words of [first, second]) assert.ok(names.some((name) => words.startsWith(`${name}   `)), words);
+      for (const words of [first, second])
+        assert.ok(
+          names.some((name) => words.startsWith(`${name}   `)),
+          words,
+        );
       assert.notEqual(first, second);
       await page.press("Enter");
       assert.equal((await page.hash()).zoom.split(".").length, 1);
@@ -205,7 +235,10 @@ describe("in Firefox", { skip }, () => {
   test("a page that is served opens with the same samples", async () => {
     const server = spawn(program, ["view", "--no-browser", DEMO], { stdio: ["ignore", "pipe", "ignore"] });
     try {
-      const address = await withinPatience(new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim()))), "view does not start");
+      const address = await withinPatience(
+        new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim()))),
+        "view does not start",
+      );
       const page = await shown(await browser.open(address));
       assert.equal(await selected(page), report("--thread", "main").samples);
       for (const id of ["heat", "flame"]) assert.ok((await page.evaluate(coloursOf, id)) > 5, id);
@@ -223,16 +256,24 @@ describe("in Firefox", { skip }, () => {
     copyFileSync(join(import.meta.dirname, "stalls.nodescope"), join(recordings, "stalls.nodescope"));
     const server = spawn(program, ["view", "--no-browser", recordings], { stdio: ["ignore", "pipe", "ignore"] });
     try {
-      const address = await withinPatience(new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim()))), "view does not start");
+      const address = await withinPatience(
+        new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim()))),
+        "view does not start",
+      );
       const page = await browser.open(address);
       await page.place("#list tbody tr");
       await eventually(async () => {
         const said = await page.texts("#list .list-finding .list-text");
         assert.ok(said.length === 2 && said.every(Boolean), said.join(" | "));
       });
-      const findings = (await page.texts("#list .list-finding .list-text")).map((text) => text.replaceAll("\u00a0", " "));
+      const findings = (await page.texts("#list .list-finding .list-text")).map((text) =>
+        text.replaceAll("\u00a0", " "),
+      );
       const [told] = report().findings;
-      assert.ok(findings.some((text) => text.startsWith(told.text[0].replace(/\.$/, ""))), findings.join(" | "));
+      assert.ok(
+        findings.some((text) => text.startsWith(told.text[0].replace(/\.$/, ""))),
+        findings.join(" | "),
+      );
       for (const row of [1, 2]) await page.click(`#list tbody tr:nth-child(${row}) label`);
       await page.press("c");
       await page.place("#compared");
@@ -248,7 +289,13 @@ describe("in Firefox", { skip }, () => {
 
   test("the SVG picture zooms and searches", async () => {
     const page = await browser.open(exported(".svg"));
-    const boxes = () => page.evaluate(() => [...document.getElementById("boxes").children].map((box) => ({ title: box.querySelector("title").textContent, width: parseFloat(box.getAttribute("width")) })));
+    const boxes = () =>
+      page.evaluate(() =>
+        [...document.getElementById("boxes").children].map((box) => ({
+          title: box.querySelector("title").textContent,
+          width: parseFloat(box.getAttribute("width")),
+        })),
+      );
     const first = await boxes();
     const at = first.findIndex(({ title, width }) => /summarise/.test(title) && width < 90);
     await page.click(`#boxes > :nth-child(${at + 1})`);
@@ -257,7 +304,9 @@ describe("in Firefox", { skip }, () => {
     await eventually(async () => assert.deepEqual(await boxes(), first));
     await page.press("/");
     await page.press("summarise");
-    await eventually(async () => assert.ok(Number((await page.text("#matched")).match(/^Matched: ([\d.]+)%$/)?.[1]) > 0));
+    await eventually(async () =>
+      assert.ok(Number((await page.text("#matched")).match(/^Matched: ([\d.]+)%$/)?.[1]) > 0),
+    );
     await page.close();
   });
 });

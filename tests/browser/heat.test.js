@@ -27,7 +27,12 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const report = (...options) => JSON.parse(execFileSync(program, ["report", join(folder, "hand.nodescope"), "--json", ...options], { stdio: ["ignore", "pipe", "ignore"] }));
+const report = (...options) =>
+  JSON.parse(
+    execFileSync(program, ["report", join(folder, "hand.nodescope"), "--json", ...options], {
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
 
 async function show(input = join(folder, "hand.nodescope"), hash = "") {
   const out = join(folder, "page.html");
@@ -42,7 +47,10 @@ async function show(input = join(folder, "hand.nodescope"), hash = "") {
 function colours(page, id, [x, y, width = 1, height = 1]) {
   return page.evaluate(
     ([canvas, area]) => {
-      const { data } = document.getElementById(canvas).getContext("2d").getImageData(...area.map(Math.round));
+      const { data } = document
+        .getElementById(canvas)
+        .getContext("2d")
+        .getImageData(...area.map(Math.round));
       const counts = {};
       for (let at = 0; at < data.length; at += 4) {
         const colour = [...data.subarray(at, at + 4)].join(",");
@@ -66,14 +74,18 @@ const named = (page, name) =>
 
 /** Where a time is in the map, and how large a column is. */
 async function mapOf(page) {
-  const { width, height } = await page.locator("#heat").evaluate((canvas) => ({ width: canvas.width, height: canvas.height }));
+  const { width, height } = await page
+    .locator("#heat")
+    .evaluate((canvas) => ({ width: canvas.width, height: canvas.height }));
   const wide = Math.floor((width - LEFT - 2) / ((1000 * SECONDS) / COLUMN_MS));
   return { wide, high: height - UNDER, lane: height - LANE, xOf: (ms) => LEFT + (ms / COLUMN_MS) * wide };
 }
 
 const contrast = (a, b) => {
   const light = (colour) => {
-    const [red, green, blue] = colour.split(",").map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    const [red, green, blue] = colour
+      .split(",")
+      .map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const [low, high] = [light(a), light(b)].sort((one, two) => one - two);
@@ -94,7 +106,14 @@ describe("a recording made by hand", () => {
 
   test("is what the report says it is", () => {
     const told = report();
-    assert.deepEqual(told.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]), [[...BLOCKED, "blocked"], [...RAN, "ran"], [...LAST, "ran"]]);
+    assert.deepEqual(
+      told.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]),
+      [
+        [...BLOCKED, "blocked"],
+        [...RAN, "ran"],
+        [...LAST, "ran"],
+      ],
+    );
     assert.equal(told.stops.length, 1);
   });
 
@@ -109,16 +128,21 @@ describe("a recording made by hand", () => {
   });
 
   test("a throttled second is hatched, and no other", async () => {
-    const inColumn = async (ms) => Object.keys(await colours(page, "heat", [map.xOf(ms) + 3, 1, map.wide - 6, 3])).length;
+    const inColumn = async (ms) =>
+      Object.keys(await colours(page, "heat", [map.xOf(ms) + 3, 1, map.wide - 6, 3])).length;
     assert.equal(await inColumn(THROTTLED[0] - COLUMN_MS), 1, "a full cell has one colour");
     for (const ms of [THROTTLED[0], THROTTLED[0] + COLUMN_MS]) assert.ok((await inColumn(ms)) > 1, `${ms} ms`);
     assert.equal(await inColumn(THROTTLED[1]), 1);
   });
 
   test("a stop is a gap: no cells, and no ground of cells", async () => {
-    const alpha = async (ms) => Object.keys(await colours(page, "heat", [map.xOf(ms) + 2, 2, map.wide - 4, map.high - 4])).map((colour) => colour.split(",")[3]);
+    const alpha = async (ms) =>
+      Object.keys(await colours(page, "heat", [map.xOf(ms) + 2, 2, map.wide - 4, map.high - 4])).map(
+        (colour) => colour.split(",")[3],
+      );
     for (const ms of [STOPPED[0], STOPPED[0] + COLUMN_MS]) assert.deepEqual(await alpha(ms), ["0"], `${ms} ms`);
-    for (const ms of [STOPPED[0] - COLUMN_MS, STOPPED[1], BLOCKED[0]]) assert.ok(!(await alpha(ms)).includes("0"), `${ms} ms`);
+    for (const ms of [STOPPED[0] - COLUMN_MS, STOPPED[1], BLOCKED[0]])
+      assert.ok(!(await alpha(ms)).includes("0"), `${ms} ms`);
   });
 
   test("the lane has a filled block where the thread ran, a hatched one where it waited, their names, and the watched time", async () => {
@@ -127,7 +151,8 @@ describe("a recording made by hand", () => {
     assert.deepEqual(Object.keys(await colours(page, "heat", block(RAN))), [stall]);
     const waited = await colours(page, "heat", block(BLOCKED));
     assert.ok(Object.keys(waited).length > 1 && waited[paper] > 20, "hatched on the page's colour");
-    const behind = async ([, to]) => Object.keys(await colours(page, "heat", [map.xOf(to) + 2, map.lane + 6, 50, 16])).length;
+    const behind = async ([, to]) =>
+      Object.keys(await colours(page, "heat", [map.xOf(to) + 2, map.lane + 6, 50, 16])).length;
     for (const turn of [RAN, BLOCKED]) assert.ok((await behind(turn)) > 3, "its function stands behind it");
     assert.equal(await behind([0, STOPPED[0]]), 1, "nothing stands where there is no block");
     const before = await colours(page, "heat", [map.xOf(LAST[0]) - 52, map.lane + 6, 50, 16]);
@@ -140,7 +165,11 @@ describe("a recording made by hand", () => {
     for (const theme of ["light", "dark"]) {
       await go(page, `#theme=${theme}`);
       await settled(page);
-      const [stall, ground, words] = [await named(page, "--stall"), await named(page, "--page"), await named(page, "--stall-text")];
+      const [stall, ground, words] = [
+        await named(page, "--stall"),
+        await named(page, "--page"),
+        await named(page, "--stall-text"),
+      ];
       assert.ok(contrast(stall, ground) >= 3, `${theme}: ${contrast(stall, ground)}`);
       assert.ok(contrast(stall, words) >= 4.5, `${theme}: ${contrast(stall, words)}`);
     }
@@ -173,7 +202,10 @@ describe("a recording made by hand", () => {
     await settled(page);
     const said = page.locator("#heat-said");
     assert.equal(await said.getAttribute("role"), "status");
-    assert.match(await said.textContent(), /^1\.00–1\.50 s · .*; 500 ms of 500 ms: 1\.00 cores · 50 samples; 100\.0\s% summarise; stall: 500 ms at /);
+    assert.match(
+      await said.textContent(),
+      /^1\.00–1\.50 s · .*; 500 ms of 500 ms: 1\.00 cores · 50 samples; 100\.0\s% summarise; stall: 500 ms at /,
+    );
     assert.match(await page.locator(".heat .tip").textContent(), /^1\.00–1\.50 s.*100\.0\s% summarise/);
     await page.keyboard.press("f");
     await page.locator("#flame:focus").waitFor();
@@ -191,10 +223,17 @@ test("a search repaints the heat map, and the tooltip tells of what matches", as
   await settled(page);
   assert.notEqual(await pixels(), first);
   const panel = await named(page, "--panel");
-  assert.deepEqual(Object.keys(await colours(page, "heat", [map.xOf(2000) + 2, 2, map.wide - 4, map.high - 4])), [panel], "nothing of it ran then");
+  assert.deepEqual(
+    Object.keys(await colours(page, "heat", [map.xOf(2000) + 2, 2, map.wide - 4, map.high - 4])),
+    [panel],
+    "nothing of it ran then",
+  );
   const area = await page.locator("#heat").boundingBox();
   const tip = page.locator(".heat .tip");
-  for (const [ms, words] of [[2250, / s0 ns of 50 ms: 0\.00 cores · 0 samples$| UTC0 ns of 50 ms: 0\.00 cores · 0 samples$/], [1250, /50 ms of 50 ms: 1\.00 cores · 5 samples100\.0\s% summarise/]]) {
+  for (const [ms, words] of [
+    [2250, / s0 ns of 50 ms: 0\.00 cores · 0 samples$| UTC0 ns of 50 ms: 0\.00 cores · 0 samples$/],
+    [1250, /50 ms of 50 ms: 1\.00 cores · 5 samples100\.0\s% summarise/],
+  ]) {
     await page.mouse.move(area.x + map.xOf(ms), area.y + 10);
     await eventually(async () => assert.match(await tip.textContent(), words));
   }
@@ -252,23 +291,39 @@ test("a box that is narrow has the function's name first", async () => {
   };
   const texts = await drawn(1439);
   assert.ok(texts.includes("after await: listArticles"), "where there is room it is whole");
-  assert.ok(texts.some((text) => /^▸ place/.test(text)), texts.join());
-  assert.ok(!texts.some((text) => /^after? ?a?w?a?i?t?…$/.test(text) || /^afte/.test(text.slice(0, 4)) && text.endsWith("…")), texts.join());
+  assert.ok(
+    texts.some((text) => /^▸ place/.test(text)),
+    texts.join(),
+  );
+  assert.ok(
+    !texts.some((text) => /^after? ?a?w?a?i?t?…$/.test(text) || (/^afte/.test(text.slice(0, 4)) && text.endsWith("…"))),
+    texts.join(),
+  );
 });
 
 test("the lists beside the map have whole rows, and two cards are equally wide", async () => {
   const page = await show(DEMO);
-  for (const [width, height] of [[1440, 900], [1024, 700], [3840, 2160]]) {
+  for (const [width, height] of [
+    [1440, 900],
+    [1024, 700],
+    [3840, 2160],
+  ]) {
     await page.setViewportSize({ width, height });
     await settled(page);
-    const heights = await page.locator(".side .list").evaluateAll((lists) => lists.map((list) => [list.clientHeight, list.querySelector("button").offsetHeight]));
+    const heights = await page
+      .locator(".side .list")
+      .evaluateAll((lists) => lists.map((list) => [list.clientHeight, list.querySelector("button").offsetHeight]));
     for (const [list, row] of heights) assert.equal(list % row, 0, `${list} of ${row}, ${width}`);
-    const cards = await page.locator(".card").evaluateAll((all) => all.map((card) => Math.round(card.getBoundingClientRect().width)));
+    const cards = await page
+      .locator(".card")
+      .evaluateAll((all) => all.map((card) => Math.round(card.getBoundingClientRect().width)));
     assert.ok(cards.length === 2 && Math.abs(cards[0] - cards[1]) <= 1, cards.join());
   }
   await page.setViewportSize({ width: 1440, height: 900 });
   await settled(page);
-  const cut = await page.locator(".card-text").evaluateAll((all) => all.filter((text) => text.scrollHeight > text.clientHeight + 1).length);
+  const cut = await page
+    .locator(".card-text")
+    .evaluateAll((all) => all.filter((text) => text.scrollHeight > text.clientHeight + 1).length);
   assert.equal(cut, 0, "both have all their words");
   await page.close();
 });

@@ -51,7 +51,13 @@ function exported(input) {
   return out;
 }
 
-const report = (file, ...options) => JSON.parse(execFileSync(program, ["report", file, "--json", ...options], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+const report = (file, ...options) =>
+  JSON.parse(
+    execFileSync(program, ["report", file, "--json", ...options], {
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
 
 async function show(input, hash = "", width = 1400) {
   const page = await open(browser, pathToFileURL(exported(input)).href + hash, width);
@@ -63,7 +69,8 @@ async function show(input, hash = "", width = 1400) {
  * Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled`
  * and `go` wait for it.
  */
-const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function selected(page) {
   await drawn(page);
@@ -80,7 +87,9 @@ async function hashOf(page) {
 /** What the picture's table says: the same boxes, for those who cannot see them. */
 async function boxes(page) {
   await settled(page);
-  return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  return page
+    .locator("#flame-table tbody tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
 /**
@@ -89,18 +98,22 @@ async function boxes(page) {
  */
 async function tableRows(page) {
   await settled(page);
-  return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
+  return page
+    .locator("#top tbody tr")
+    .evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
 }
 
 /** As the page writes a share, and cores. */
 const percent = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
 const cores = (value) => (value > 0 && value < 0.0005 ? "<0.001" : value.toFixed(value < 0.0995 ? 3 : 2));
-const CHANGE_IN_CORES = /before [\d.<]+ cores · after [\d.<]+ cores · [+−]?[\d.]+ cores: (more|less|new|gone|within noise)/;
+const CHANGE_IN_CORES =
+  /before [\d.<]+ cores · after [\d.<]+ cores · [+−]?[\d.]+ cores: (more|less|new|gone|within noise)/;
 
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 /** What the page says of the box under the mouse, which comes after the mouse. */
-const tips = (page, words) => eventually(async () => assert.match(await page.locator(".picture .tip").textContent(), words));
+const tips = (page, words) =>
+  eventually(async () => assert.match(await page.locator(".picture .tip").textContent(), words));
 
 /** Opens the list of stalls, and selects the longest. */
 async function firstStall(page) {
@@ -148,10 +161,15 @@ describe("the page of a recording", () => {
     const page = await show(HTTP);
     const env = { ...process.env, COLUMNS: "100000", NO_COLOR: "1" };
     const text = execFileSync(program, ["report", HTTP], { env, encoding: "utf8" });
-    const [headline, quality, ...closing] = text.slice(0, text.indexOf("\nWhere the time went")).replaceAll(" %", "\u00a0%").trimEnd().split("\n").filter(Boolean);
+    const [headline, quality, ...closing] = text
+      .slice(0, text.indexOf("\nWhere the time went"))
+      .replaceAll(" %", "\u00a0%")
+      .trimEnd()
+      .split("\n")
+      .filter(Boolean);
     const facts = await page.locator(".facts > span").allTextContents();
     assert.equal(facts.join(" · "), `${headline} · ${quality}`);
-    assert.equal((await page.locator(".card").count()), 1, "nothing stands out: one calm card");
+    assert.equal(await page.locator(".card").count(), 1, "nothing stands out: one calm card");
     assert.equal(await page.locator(".card.closing").textContent(), closing.join(" "), "word for word");
     assert.match(await page.locator("#said").textContent(), /^whole recording/);
     const { threads } = await hashOf(page);
@@ -227,10 +245,16 @@ describe("the page of a recording", () => {
     await drawn(page);
     const told = report(HTTP, "--thread", "main").functions.find(({ name }) => name === "renderArticle");
     const words = await page.locator("#current").textContent();
-    assert.match(words, /^renderArticle {3}\/srv\/shop\/server\.js:43 {3}app · (TurboFan|Sparkplug|interpreted|Maglev)/);
+    assert.match(
+      words,
+      /^renderArticle {3}\/srv\/shop\/server\.js:43 {3}app · (TurboFan|Sparkplug|interpreted|Maglev)/,
+    );
     assert.match(words, /self [\d.]+\s% \(\d+\) · total [\d.]+\s% \(\d+\)$/);
     assert.ok(told.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
-    await page.locator(".scroll").first().evaluate((element) => element.scrollTo(0, 0));
+    await page
+      .locator(".scroll")
+      .first()
+      .evaluate((element) => element.scrollTo(0, 0));
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
     await tips(page, /self .* total 9\d\.\d\s%|self .* total 100\.0\s%/);
     await page.screenshot({ path: join(pictures, "search.png") });
@@ -269,23 +293,45 @@ describe("the page of a recording", () => {
     const page = await show(HTTP, "#view=top&threads=all&lens=everything&sort=self");
     const told = report(HTTP);
     const rows = () => tableRows(page);
-    const functions = (await rows()).slice(0, 30).map(([, , self, , total, name]) => [name, Number(self), Number(total)]);
-    assert.deepEqual(functions, told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]));
+    const functions = (await rows())
+      .slice(0, 30)
+      .map(([, , self, , total, name]) => [name, Number(self), Number(total)]);
+    assert.deepEqual(
+      functions,
+      told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]),
+    );
     await page.screenshot({ path: join(pictures, "top.png") });
     await page.getByRole("button", { name: "total" }).click();
     await drawn(page);
     const totals = (await rows()).map((cells) => Number(cells[4].replaceAll(",", "")));
-    assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
-    for (const [by, list] of [["package", told.packages], ["category", told.categories], ["file", told.files]]) {
+    assert.deepEqual(
+      totals,
+      [...totals].sort((a, b) => b - a),
+    );
+    for (const [by, list] of [
+      ["package", told.packages],
+      ["category", told.categories],
+      ["file", told.files],
+    ]) {
       await page.locator(`[data-key="by-${by}"]`).click();
       await drawn(page);
       const shown = (await rows()).map(([, self, , total]) => `${Number(self)} ${Number(total)}`).sort();
-      assert.deepEqual(shown, list.map((row) => `${row.self_samples} ${row.total_samples}`).slice(0, 200).sort(), by);
+      assert.deepEqual(
+        shown,
+        list
+          .map((row) => `${row.self_samples} ${row.total_samples}`)
+          .slice(0, 200)
+          .sort(),
+        by,
+      );
     }
     await page.locator('[data-key="by-function"]').click();
     await page.locator("#filter").fill("renderarticle");
     await drawn(page);
-    assert.deepEqual((await rows()).map((cells) => cells[5]), ["renderArticle"]);
+    assert.deepEqual(
+      (await rows()).map((cells) => cells[5]),
+      ["renderArticle"],
+    );
     await page.locator("#top tbody button").first().click();
     await drawn(page);
     const { view, panel } = await hashOf(page);
@@ -305,7 +351,10 @@ describe("the page of a recording", () => {
     const page = await show(HTTP, "#threads=all&lens=everything");
     const before = await selected(page);
     await page.locator("#flame").click({ button: "right", position: { x: 30, y: 1.5 * ROW } });
-    await page.locator(".menu button").filter({ hasText: /^Hide .*category/ }).click();
+    await page
+      .locator(".menu button")
+      .filter({ hasText: /^Hide .*category/ })
+      .click();
     await drawn(page);
     assert.deepEqual(await selected(page), before, "hiding moves weight, it loses none");
     assert.equal(await page.locator(".chip").count(), 1);
@@ -329,7 +378,8 @@ describe("the page of a recording", () => {
     const told = report(HTTP, "--thread", "main", "--range", "0.2s..0.44s");
     assert.equal((await selected(page)).samples, told.samples);
     await page.keyboard.press("Escape");
-    for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
+    for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++)
+      await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.id), "flame", "Tab reaches the flame graph");
     assert.match(await page.locator("#current").textContent(), /^all/);
     await page.keyboard.press("ArrowDown");
@@ -342,7 +392,9 @@ describe("the page of a recording", () => {
     assert.equal((await hashOf(page)).zoom.split(".").length, 1);
     await page.keyboard.press("o");
     await page.keyboard.press("ArrowDown");
-    await eventually(async () => assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/));
+    await eventually(async () =>
+      assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/),
+    );
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator("dialog").waitFor();
@@ -368,7 +420,14 @@ describe("the page of a recording", () => {
   test("shows the same after a way through other views and ranges", async () => {
     const page = await show(HTTP, "#threads=all&range=0.2-0.9");
     const first = await boxes(page);
-    for (const hash of ["#threads=all&range=1-2&view=top&search=emit", "#range=1.5-1.6&view=inverted", "#view=sandwich&function=3", "#threads=all&range=0-3&hide=c4", "#threads=all&range=1-2&view=top&search=uv", "#threads=all&range=0.2-0.9"]) {
+    for (const hash of [
+      "#threads=all&range=1-2&view=top&search=emit",
+      "#range=1.5-1.6&view=inverted",
+      "#view=sandwich&function=3",
+      "#threads=all&range=0-3&hide=c4",
+      "#threads=all&range=1-2&view=top&search=uv",
+      "#threads=all&range=0.2-0.9",
+    ]) {
       await go(page, hash);
       await drawn(page);
     }
@@ -405,7 +464,10 @@ describe("the lens", () => {
     assert.equal(await chosen(page), "my code");
     const found = await names(page);
     assert.ok(found.includes("HTTP request ▸ sync") && found.includes("HTTP request ▸ list"), found.join());
-    assert.ok(found.some((name) => /^express ▸ \d+ frames$/.test(name)), found.join());
+    assert.ok(
+      found.some((name) => /^express ▸ \d+ frames$/.test(name)),
+      found.join(),
+    );
     assert.ok(!found.some((name) => /^(uv_|v8::|node::)/.test(name)), found.join());
     await page.screenshot({ path: join(pictures, "lens-code.png") });
     await close(page);
@@ -415,7 +477,12 @@ describe("the lens", () => {
     const page = await show(EXPRESS, "#threads=all");
     const all = await selected(page);
     const weights = new Set();
-    for (const [key, words] of [["p", "+ packages"], ["j", "+ Node"], ["e", "everything"], ["m", "my code"]]) {
+    for (const [key, words] of [
+      ["p", "+ packages"],
+      ["j", "+ Node"],
+      ["e", "everything"],
+      ["m", "my code"],
+    ]) {
       await page.keyboard.press(key);
       await drawn(page);
       assert.equal(await chosen(page), words);
@@ -464,7 +531,10 @@ describe("the lens", () => {
     assert.deepEqual(await boxes(other), await boxes(page));
     // The root's menu keeps the work that it asked for.
     await other.locator("#flame").click({ button: "right", position: { x: 30, y: 0.5 * ROW } });
-    await other.locator(".menu button").filter({ hasText: /^Only HTTP request ▸ sync$/ }).click();
+    await other
+      .locator(".menu button")
+      .filter({ hasText: /^Only HTTP request ▸ sync$/ })
+      .click();
     await drawn(other);
     assert.match((await hashOf(other)).entry, /^http\./);
     await close(other);
@@ -514,7 +584,10 @@ test("tables: what functions caused first, entries, and more", async () => {
   assert.ok((await tableRows(page)).length > 200);
   await page.locator('[data-key="by-entry"]').click();
   const entries = (await tableRows(page)).map((cells) => cells[2]);
-  assert.ok(entries.includes("not JavaScript") && entries.some((name) => name.startsWith("HTTP request ▸ ")), entries.join());
+  assert.ok(
+    entries.includes("not JavaScript") && entries.some((name) => name.startsWith("HTTP request ▸ ")),
+    entries.join(),
+  );
   await page.screenshot({ path: join(pictures, "entries-table.png") });
   await page.keyboard.press("5");
   await drawn(page);
@@ -529,9 +602,14 @@ test("in time order the wheel zooms around the mouse", async () => {
   await eventually(async () => assert.notEqual((await hashOf(page)).range, "1-3"));
   const [from, to] = (await hashOf(page)).range.split("-").map(Number);
   assert.ok(from > 1 && to < 3 && Math.abs(to - from - 1.6) < 0.01, `${from}-${to}`);
-  const marks = await page.locator("#time-axis span").evaluateAll((all) => all.map((mark) => [parseFloat(mark.textContent), mark.offsetLeft]));
+  const marks = await page
+    .locator("#time-axis span")
+    .evaluateAll((all) => all.map((mark) => [parseFloat(mark.textContent), mark.offsetLeft]));
   const { width } = await page.locator("#flame").boundingBox();
-  assert.ok(marks.length > 3 && marks.every(([time, x]) => Math.abs(((time - from) / (to - from)) * width - x) < 3), marks.join(" "));
+  assert.ok(
+    marks.length > 3 && marks.every(([time, x]) => Math.abs(((time - from) / (to - from)) * width - x) < 3),
+    marks.join(" "),
+  );
   // The keys + and - do the same around the box that the keyboard is at.
   const length = async () => (await hashOf(page)).range.split("-").reduce((start, end) => Number(end) - Number(start));
   await page.keyboard.press("f");
@@ -554,20 +632,43 @@ test("a range is compared with the rest, or with another", async () => {
   const [{ start_s, end_s }] = report(DEMO).stalls;
   const told = report(DEMO, "--thread", "main", "--range", `${start_s}s..${end_s}s`);
   const whole = report(DEMO, "--thread", "main");
-  const [is, was] = [told.weight / (end_s - start_s), (whole.weight - told.weight) / (whole.duration_s - (end_s - start_s))].map((weight) => cores(weight / 1e9));
+  const [is, was] = [
+    told.weight / (end_s - start_s),
+    (whole.weight - told.weight) / (whole.duration_s - (end_s - start_s)),
+  ].map((weight) => cores(weight / 1e9));
   const said = await page.locator("#compared-whole").textContent();
-  assert.ok(said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`), `${said}, not ${was} and ${is}`);
-  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["the rest", `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`]);
-  assert.match(await page.locator("#compared .changes").textContent(), /^Largest changes beyond noise:\S+ [+−][\d.]+ cores, /);
+  assert.ok(
+    said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`),
+    `${said}, not ${was} and ${is}`,
+  );
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), [
+    "the rest",
+    `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`,
+  ]);
+  assert.match(
+    await page.locator("#compared .changes").textContent(),
+    /^Largest changes beyond noise:\S+ [+−][\d.]+ cores, /,
+  );
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
   await tips(page, CHANGE_IN_CORES);
   await page.screenshot({ path: join(pictures, "compared.png") });
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[3].textContent === "within noise", Math.abs(Number(row.cells[2].textContent.replace("−", "-")))]));
+  const changes = await page
+    .locator("#top tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.cells[3].textContent === "within noise",
+        Math.abs(Number(row.cells[2].textContent.replace("−", "-"))),
+      ]),
+    );
   assert.ok(changes.length > 5 && changes[0][1] > 0.1);
-  assert.deepEqual(changes, [...changes].sort((a, b) => a[0] - b[0] || b[1] - a[1]), "what is within noise is behind all that is not");
+  assert.deepEqual(
+    changes,
+    [...changes].sort((a, b) => a[0] - b[0] || b[1] - a[1]),
+    "what is within noise is behind all that is not",
+  );
   await page.locator('[data-key="compare-stop"]').click();
   await page.locator('[data-key="compare-base"]').click();
   await drawn(page);
@@ -579,8 +680,18 @@ test("a range is compared with the rest, or with another", async () => {
  * A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths.
  */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
-  const [shared, beginning, style, help] = ["page/dist/page.js", "page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
-  const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>(() => {${shared}${beginning}})()</script>`]]);
+  const [shared, beginning, style, help] = [
+    "page/dist/page.js",
+    "page/dist/served.js",
+    "page/style.css",
+    "page/help.html",
+  ].map((path) => readFileSync(join(root, path), "utf8"));
+  const answers = new Map([
+    [
+      "/",
+      `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>(() => {${shared}${beginning}})()</script>`,
+    ],
+  ]);
   const recordings = [];
   for (const [at, input] of inputs.entries()) {
     const [id, file] = [`r${at}`, join(folder, `library-${++files}.nodescope`)];
@@ -598,7 +709,9 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
     const path = new URL(route.request().url()).pathname;
     // The page computes for itself what no program tells it.
     const body = /^\/compared\/|\/said\.json$/.test(path) ? "null" : answers.get(path);
-    return body === undefined ? route.fulfill({ status: 404 }) : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });
+    return body === undefined
+      ? route.fulfill({ status: 404 })
+      : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });
   };
   const answered = async (options) => {
     const page = await browser.newPage(options);
@@ -618,24 +731,36 @@ test("a recording is compared with another, in every view", async () => {
   await drawn(page);
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
-  const self = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const self = (told, name) =>
+    told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
   const inCores = (told, name) => cores((self(told, name) * told.weight) / told.duration_s / 1e9);
   const inShares = (told, name) => percent(self(told, name));
   const used = (told) => cores(told.weight / told.duration_s / 1e9);
   const said = await page.locator("#compared-whole").textContent();
   assert.match(said, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
   assert.ok(said.endsWith(`: ${used(before)} before, ${used(now)} after.`), said);
-  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["recording 0 <b>", "recording 1 <b>"]);
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), [
+    "recording 0 <b>",
+    "recording 1 <b>",
+  ]);
   // A third less work: what changed is said in cores, and in shares where these are chosen.
-  for (const [measure, words, unit] of [["rate", inCores, " cores"], ["share", inShares, ""]]) {
+  for (const [measure, words, unit] of [
+    ["rate", inCores, " cores"],
+    ["share", inShares, ""],
+  ]) {
     await page.locator(`[data-key="measure-${measure}"]`).click();
     assert.equal((await hashOf(page)).measure, measure === "share" ? "share" : undefined);
-    const changes = await page.locator("#compared .changes > span:not(.quiet)").evaluateAll((all) => all.map((row) => [row.querySelector("button").textContent, row.textContent]));
+    const changes = await page
+      .locator("#compared .changes > span:not(.quiet)")
+      .evaluateAll((all) => all.map((row) => [row.querySelector("button").textContent, row.textContent]));
     assert.ok(changes.length >= 1 && changes.length <= 4, changes.join());
     for (const [name, text] of changes) {
       const [was, is] = [words(before, name), words(now, name)];
       const [wasNone, isNone] = [before, now].map((told) => self(told, name) === 0);
-      assert.ok(text.endsWith(wasNone ? ` new, ${is}${unit}` : isNone ? ` gone, ${was}${unit}` : `, ${was} → ${is}`), `${text}: ${was}, ${is}`);
+      assert.ok(
+        text.endsWith(wasNone ? ` new, ${is}${unit}` : isNone ? ` gone, ${was}${unit}` : `, ${was} → ${is}`),
+        `${text}: ${was}, ${is}`,
+      );
     }
   }
   await page.locator('[data-key="measure-rate"]').click();
@@ -669,7 +794,9 @@ test("a recording is compared with another, in every view", async () => {
   await page.screenshot({ path: join(pictures, "against-top.png") });
   await page.locator('#compared [data-key="changed-0"]').click();
   await drawn(page);
-  const [, changed] = await page.locator("#panel-changes tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const [, changed] = await page
+    .locator("#panel-changes tbody tr")
+    .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
   assert.match(changed.join(" "), /^total [\d.<]+ [\d.<]+ [+−]?[\d.]+ (more|less|new|gone|within noise)$/);
   await page.locator('[data-key="panel-sandwich"]').click();
   await drawn(page);
@@ -678,9 +805,20 @@ test("a recording is compared with another, in every view", async () => {
   await page.keyboard.press("1");
   await page.keyboard.press("Escape");
   await drawn(page);
-  const roots = async () => (await boxes(page)).filter(([name]) => name === "all").map(samplesOf).sort((a, b) => a - b);
-  assert.deepEqual(await roots(), [before.samples, now.samples].sort((a, b) => a - b), "side by side");
-  assert.deepEqual(await page.locator("#halves .half").allTextContents(), [`before${used(before)} cores`, `after${used(now)} cores`]);
+  const roots = async () =>
+    (await boxes(page))
+      .filter(([name]) => name === "all")
+      .map(samplesOf)
+      .sort((a, b) => a - b);
+  assert.deepEqual(
+    await roots(),
+    [before.samples, now.samples].sort((a, b) => a - b),
+    "side by side",
+  );
+  assert.deepEqual(await page.locator("#halves .half").allTextContents(), [
+    `before${used(before)} cores`,
+    `after${used(now)} cores`,
+  ]);
   await page.keyboard.press("b");
   assert.equal((await hashOf(page)).sides, "before");
   assert.deepEqual(await roots(), [before.samples], "before alone");
@@ -699,9 +837,18 @@ test("a source has the weight of each line, with its text or without", async () 
   const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
   const lines = told.lines.filter(({ file }) => file === SHOP);
   assert.ok(lines.length > 3);
-  const expected = lines.map(({ line, self, total, self_samples }) => [percent(self), String(self_samples), percent(total), String(line)]).sort();
-  const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
-    .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
+  const expected = lines
+    .map(({ line, self, total, self_samples }) => [percent(self), String(self_samples), percent(total), String(line)])
+    .sort();
+  const weights = async (page) =>
+    (
+      await page
+        .locator("#source tbody tr[data-line]")
+        .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)))
+    )
+      .filter(([self]) => self !== "")
+      .map(([self, samples, total, , line]) => [self, samples, total, line])
+      .sort();
 
   const page = await show(DEMO, "#view=top&lens=everything");
   await page.locator("#filter").fill(name);
@@ -711,13 +858,17 @@ test("a source has the weight of each line, with its text or without", async () 
   await drawn(page);
   assert.equal((await hashOf(page)).view, "source");
   const note = page.locator(".picture .note").last();
-  await eventually(async () => assert.match(await note.textContent(), /^This file carries no source text: export with --with-source\.$/));
+  await eventually(async () =>
+    assert.match(await note.textContent(), /^This file carries no source text: export with --with-source\.$/),
+  );
   assert.deepEqual(await weights(page), expected);
   assert.match(await page.locator("#source-said").textContent(), /catalogue\.jsself [\d.]+\s% \(\d+\)/);
   await page.screenshot({ path: join(pictures, "source-without-text.png") });
   await close(page);
 
-  const text = Array.from({ length: 300 }, (_, at) => `\tline ${at + 1}; // <img src=x onerror=alert(1)> \u202e`).join("\n");
+  const text = Array.from({ length: 300 }, (_, at) => `\tline ${at + 1}; // <img src=x onerror=alert(1)> \u202e`).join(
+    "\n",
+  );
   const other = await showLibrary([DEMO], { texts: { [SHOP]: text } });
   await other.keyboard.press("e");
   await drawn(other);
@@ -754,7 +905,13 @@ test("lines open in the editor that the reader chose", async () => {
   await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "VS Code" });
   await settled(page);
   const file = await page.locator("#source-said b").textContent();
-  const links = await rows.evaluateAll((all) => all.map((row) => [row.dataset.line, row.querySelector("a")?.getAttribute("href"), row.querySelector("a")?.textContent]));
+  const links = await rows.evaluateAll((all) =>
+    all.map((row) => [
+      row.dataset.line,
+      row.querySelector("a")?.getAttribute("href"),
+      row.querySelector("a")?.textContent,
+    ]),
+  );
   assert.ok(links.length > 3 && file.startsWith("/"), file);
   for (const [line, href, text] of links) assert.deepEqual([href, text], [`vscode://file${file}:${line}:1`, line]);
   await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "no editor" });
@@ -792,7 +949,9 @@ test("short lists say how many there are, and a button shows the others", async 
 test("the panel of a function: its time, its lines, when, its callers and callees, its tiers, by keyboard alone", async () => {
   const told = report(DEMO, "--thread", "main");
   const { file } = told.lines.find((row) => row.file.endsWith("/lib/catalogue.js"));
-  const its = told.functions.filter((row) => row.file === file && /^\w+$/.test(row.name)).sort((a, b) => b.self - a.self)[0];
+  const its = told.functions
+    .filter((row) => row.file === file && /^\w+$/.test(row.name))
+    .sort((a, b) => b.self - a.self)[0];
   const text = Array.from({ length: 300 }, (_, at) => `line ${at + 1}`).join("\n");
   const page = await showLibrary([DEMO], { texts: { [file]: text } });
   const panel = page.locator("#panel");
@@ -811,16 +970,29 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   assert.ok(figures.startsWith(`self${percent(its.self)}(${its.self_samples})`), figures);
   assert.ok(figures.endsWith(`total${percent(its.total)}(${its.total_samples})`), figures);
   // The text of its lines, the hottest in colour and in sight.
-  await page.locator("#panel-source .code", { hasText: `line ${its.line}` }).first().waitFor();
-  const rows = await page.locator("#panel-source tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  await page
+    .locator("#panel-source .code", { hasText: `line ${its.line}` })
+    .first()
+    .waitFor();
+  const rows = await page
+    .locator("#panel-source tbody tr")
+    .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
   const lines = told.lines.filter((row) => row.file === file && rows.some(([, , line]) => Number(line) === row.line));
-  assert.deepEqual(rows.filter(([self]) => self), lines.sort((a, b) => a.line - b.line).map(({ self, total, line }) => [percent(self), percent(total), String(line), `line ${line}`]));
+  assert.deepEqual(
+    rows.filter(([self]) => self),
+    lines
+      .sort((a, b) => a.line - b.line)
+      .map(({ self, total, line }) => [percent(self), percent(total), String(line), `line ${line}`]),
+  );
   const hottest = lines.reduce((best, row) => (row.total > best.total ? row : best));
   const hot = page.locator(`#panel-source tr.hot[data-line="${hottest.line}"]`);
   const [row, area] = [await hot.boundingBox(), await page.locator(".panel-source").boundingBox()];
   assert.ok(row.y >= area.y && row.y < area.y + area.height);
   const when = await page.locator("#panel-when-table tbody td:last-child").allTextContents();
-  assert.ok(when.length === 20 && Math.abs(when.reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0) - 100) < 1.5, when.join());
+  assert.ok(
+    when.length === 20 && Math.abs(when.reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0) - 100) < 1.5,
+    when.join(),
+  );
   for (const list of await panel.locator(".panel-calls > div").all()) {
     const parts = await list.locator(".part").allTextContents();
     const sum = parts.reduce((all, part) => all + parseFloat(part.replace("<", "")), 0);
@@ -830,8 +1002,12 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   await page.screenshot({ path: join(pictures, "panel.png") });
   // The range says which part of it all this is of.
   await go(page, `${await page.evaluate(() => location.hash)}&range=0-3`);
-  const part = report(DEMO, "--thread", "main", "--range", "0s..3s").functions.find((row) => row.name === its.name && row.line === its.line);
-  await eventually(async () => assert.match(await panel.locator(".panel-figures").textContent(), new RegExp(`\\(${part.total_samples}\\)$`)));
+  const part = report(DEMO, "--thread", "main", "--range", "0s..3s").functions.find(
+    (row) => row.name === its.name && row.line === its.line,
+  );
+  await eventually(async () =>
+    assert.match(await panel.locator(".panel-figures").textContent(), new RegExp(`\\(${part.total_samples}\\)$`)),
+  );
   // Tab leads into it; a caller opens in its place; Escape closes it and gives the focus back.
   await page.locator("#flame").focus();
   await page.keyboard.press("Tab");
@@ -872,11 +1048,18 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
   const text = readFileSync(await download.path(), "utf8");
   const found = await page.evaluate((svg) => {
     const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
-    return { errors: tree.querySelectorAll("parsererror, img").length, scripts: tree.querySelectorAll("script").length, titles: [...tree.querySelectorAll("title")].map((title) => title.textContent) };
+    return {
+      errors: tree.querySelectorAll("parsererror, img").length,
+      scripts: tree.querySelectorAll("script").length,
+      titles: [...tree.querySelectorAll("title")].map((title) => title.textContent),
+    };
   }, text);
   assert.equal(found.errors, 0);
   assert.equal(found.scripts, 1, "its own");
-  assert.ok(found.titles.some((title) => title.startsWith("<img src=x onerror=alert(1)>")), found.titles.join("\n"));
+  assert.ok(
+    found.titles.some((title) => title.startsWith("<img src=x onerror=alert(1)>")),
+    found.titles.join("\n"),
+  );
   assert.ok(found.titles.some((title) => title.startsWith("检查订单")));
   // The blob is the page's own.
   page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
@@ -893,7 +1076,8 @@ test("the selection can be saved as folded stacks", async () => {
 });
 
 test("the selection can be saved as a recording", async () => {
-  const names = (told) => told.functions.map((row) => [row.name, row.file, row.line, row.self_samples, row.total_samples].join(" ")).sort();
+  const names = (told) =>
+    told.functions.map((row) => [row.name, row.file, row.line, row.self_samples, row.total_samples].join(" ")).sort();
   for (const [input, hash, ...options] of [
     [HTTP, "#range=1-2", "--thread", "main", "--range", "1s..2s"],
     [DEMO, "#range=2.5-5.25&threads=all", "--range", "2.5s..5.25s"],
@@ -901,7 +1085,12 @@ test("the selection can be saved as a recording", async () => {
     [STALLS, "#threads=all"],
     [STALLS, "#range=2-10&threads=all", "--range", "2s..10s"],
     [HTTP, "#threads=all&category=gc", "--category", "gc"],
-    [join(root, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"), "#threads=all&range=0.1-0.4", "--range", "0.1s..0.4s"],
+    [
+      join(root, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"),
+      "#threads=all&range=0.1-0.4",
+      "--range",
+      "0.1s..0.4s",
+    ],
     [join(root, "corpus/perf-multi-event/input.txt.gz"), "#threads=all"],
   ]) {
     const page = await show(input, hash);
@@ -909,20 +1098,30 @@ test("the selection can be saved as a recording", async () => {
     const file = join(folder, `saved-${++files}.nodescope`);
     await download.saveAs(file);
     const [told, now] = [report(input, ...options), report(file)];
-    assert.deepEqual([now.samples, now.weight, now.unit, now.host, now.command], [told.samples, told.weight, told.unit, told.host, told.command], hash);
+    assert.deepEqual(
+      [now.samples, now.weight, now.unit, now.host, now.command],
+      [told.samples, told.weight, told.unit, told.host, told.command],
+      hash,
+    );
     assert.deepEqual(names(now), names(told), hash);
     const texts = (rows) => rows.map((row) => JSON.stringify(row)).sort();
     assert.deepEqual(texts(now.lines), texts(told.lines));
     assert.deepEqual(texts(now.threads), texts(told.threads));
     const [from, to] = (hash.match(/range=([\d.]+)-([\d.]+)/) ?? []).slice(1).map(Number);
-    if (from !== undefined) assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
+    if (from !== undefined)
+      assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
     else assert.deepEqual([now.stalls, now.loops, now.host_times], [told.stalls, told.loops, told.host_times]);
     // Identity, and what of the loops is still known for a part.
     const who = (rows) => texts(rows.map(({ samples: _, ...row }) => row));
-    assert.ok(who(now.processes).every((row) => who(told.processes).includes(row)), hash);
+    assert.ok(
+      who(now.processes).every((row) => who(told.processes).includes(row)),
+      hash,
+    );
     assert.deepEqual([now.stalls.length, now.loops_watched], [told.stalls.length, told.loops_watched], hash);
     // Names that the part does not need stay behind.
-    const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), file]));
+    const [{ tables, lanes }] = JSON.parse(
+      execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), file]),
+    );
     if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
     page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
     await close(page);
@@ -991,7 +1190,10 @@ describe("the verdict", () => {
     assert.equal(await page.locator(".card").count(), 3);
     await page.locator('[data-key="verdict-all"]').click();
     const cards = (await page.locator(".card").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
-    assert.deepEqual(cards.slice(0, told.length), told.map(({ text }) => text.join(" ")));
+    assert.deepEqual(
+      cards.slice(0, told.length),
+      told.map(({ text }) => text.join(" ")),
+    );
     assert.equal(cards.length, told.length + 1, "and what is said behind them");
     await close(page);
   });
@@ -1039,13 +1241,23 @@ test("a cell tells when, how much and for which functions; colours may be those 
   const x = 64 + (Math.floor(stall.start_s / 0.5) + 0.5) * Math.floor((area.width - 66) / columns);
   await page.mouse.move(area.x + x, area.y + 2);
   const tip = page.locator(".heat .tip");
-  await eventually(async () => assert.match(await tip.textContent(), /^\d\.\d+–\d\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 62\.5 ms: \d\.\d\d cores · \d+ samples/));
+  await eventually(async () =>
+    assert.match(
+      await tip.textContent(),
+      /^\d\.\d+–\d\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 62\.5 ms: \d\.\d\d cores · \d+ samples/,
+    ),
+  );
   assert.match(await tip.textContent(), /\d\.\d\s% summarise.*stall: \d+ ms at /);
   await settled(page);
-  const table = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
+  const table = await page
+    .locator("#heat-table tbody tr")
+    .evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
   const stalls = report(DEMO).stalls;
   const isStalled = (column) => stalls.some(({ start_s, end_s }) => start_s < (column + 1) / 2 && column / 2 < end_s);
-  assert.deepEqual(table.map((text) => text.includes("stall: ")), table.map((_, column) => isStalled(column)));
+  assert.deepEqual(
+    table.map((text) => text.includes("stall: ")),
+    table.map((_, column) => isStalled(column)),
+  );
   await page.mouse.move(5, 5);
   const pixels = () => page.locator("#heat").evaluate((canvas) => canvas.toDataURL());
   const before = await pixels();
@@ -1059,8 +1271,13 @@ test("a cell tells when, how much and for which functions; colours may be those 
   const timers = report(DEMO, "--thread", "main", "--entry", "timer");
   assert.equal((await selected(page)).weight, timers.weight);
   await settled(page);
-  const sums = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
-  const sum = sums.reduce((all, text) => all + parseFloat(text) * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[text.split(" ")[1]], 0);
+  const sums = await page
+    .locator("#heat-table tbody tr")
+    .evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
+  const sum = sums.reduce(
+    (all, text) => all + parseFloat(text) * { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[text.split(" ")[1]],
+    0,
+  );
   assert.ok(Math.abs(sum / timers.weight - 1) < 0.02, "the map is of what is selected");
   await close(page);
 });
@@ -1098,11 +1315,16 @@ test("threads, roles and packages can be picked; the heat map has a band for eac
 test("idle time is in the heat map only when it is asked for", async () => {
   const IDLE = join(root, "corpus/cpuprofile-node18-http/input.cpuprofile.gz");
   const [busy, idle] = [report(IDLE).weight, report(IDLE, "--category", "idle").weight];
-  const units = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
-  for (const [hash, part] of [["#threads=all", busy], ["#threads=all&category=idle", idle]]) {
+  const units = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+  for (const [hash, part] of [
+    ["#threads=all", busy],
+    ["#threads=all&category=idle", idle],
+  ]) {
     const page = await show(IDLE, hash);
     await settled(page);
-    const sums = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
+    const sums = await page
+      .locator("#heat-table tbody tr")
+      .evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
     const sum = sums.reduce((all, text) => all + parseFloat(text) * units[text.split(" ")[1]], 0);
     assert.ok(Math.abs(sum / part - 1) < 0.02, `${hash}: ${sum}, not ${part}`);
     await close(page);
@@ -1125,7 +1347,11 @@ test("a short recording has finer columns, and rows that can be chosen", async (
 });
 
 test("hours have coarser columns, and every sample", async () => {
-  const lines = Array.from({ length: 18_000 }, (_, second) => `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`);
+  const lines = Array.from(
+    { length: 18_000 },
+    (_, second) =>
+      `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`,
+  );
   const file = join(folder, "hours.txt");
   writeFileSync(file, `${lines.join("\n")}\n`);
   const page = await show(file, "#threads=all");
@@ -1148,7 +1374,15 @@ test("hostile names are only names, and stay what they are", async () => {
     assert.equal(await page.evaluate(() => document.querySelectorAll("img, iframe, object").length), 0);
     await settled(page);
     const texts = await page.evaluate(() => document.body.textContent);
-    for (const name of ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "检查订单", "リクエスト処理", "🚀rocket🧨", "größeÄndern", "__proto__"]) {
+    for (const name of [
+      "<img src=x onerror=alert(1)>",
+      "</script><script>alert(2)</script>",
+      "检查订单",
+      "リクエスト処理",
+      "🚀rocket🧨",
+      "größeÄndern",
+      "__proto__",
+    ]) {
       assert.ok(texts.includes(name), `${view}: ${name}`);
     }
     assert.ok(texts.includes("\\u202eto left") && !texts.includes("\u202e"), view);
@@ -1175,7 +1409,9 @@ test("damaged recordings say so", async () => {
   writeFileSync(out, text.replace(/(class="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
   await page.goto(pathToFileURL(out).href);
   await page.locator(".note").waitFor();
-  await eventually(async () => assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/));
+  await eventually(async () =>
+    assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/),
+  );
   await page.close();
 });
 

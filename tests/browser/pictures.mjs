@@ -52,7 +52,10 @@ const SHOTS = [
 
 const browser = await launch();
 for (const [name, inputs, show] of SHOTS) {
-  for (const [colorScheme, ending] of [["light", ""], ["dark", "-dark"]]) {
+  for (const [colorScheme, ending] of [
+    ["light", ""],
+    ["dark", "-dark"],
+  ]) {
     const { url, end } = await serve(...inputs);
     const context = await browser.newContext({ colorScheme });
     const page = await open(context, url, WIDTH);

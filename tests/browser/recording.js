@@ -16,7 +16,17 @@ export const STOPPED = [7000, 8000];
 export const LAST = [9700, 9950];
 const UNKNOWN = 2n ** 64n - 1n;
 
-const STRINGS = ["cpu-clock", "node", "worker", "/srv/shop/report.js", "handle", "summarise", "readConfig", "waits", "read (waiting)"];
+const STRINGS = [
+  "cpu-clock",
+  "node",
+  "worker",
+  "/srv/shop/report.js",
+  "handle",
+  "summarise",
+  "readConfig",
+  "waits",
+  "read (waiting)",
+];
 const [CLOCK, NODE, WORKER, SCRIPT, HANDLE, SUMMARISE, READ, WAITS, WAITING] = STRINGS.keys();
 const [APP, KERNEL] = [0, 12];
 const [MAIN, BESIDE] = [0, 1];
@@ -47,7 +57,12 @@ function columnsOf(rows, waits) {
     [`lanes.${row}.weight`]: u64(times.map(([, , , weight = INTERVAL_MS]) => ns(weight))),
   });
   const names = [HANDLE, SUMMARISE, READ, WAITING];
-  const turns = [[0, RAN, 500, 0, 0], [0, BLOCKED, 5, 5, 0], [2, STOPPED, 0, 0, 0], [0, LAST, 250, 0, 0]];
+  const turns = [
+    [0, RAN, 500, 0, 0],
+    [0, BLOCKED, 5, 5, 0],
+    [2, STOPPED, 0, 0, 0],
+    [0, LAST, 250, 0, 0],
+  ];
   const seconds = Array.from({ length: SECONDS }, (_, at) => 1000 * at);
   const perSecond = (value) => u64(seconds.map(value));
   return {
@@ -70,8 +85,14 @@ function columnsOf(rows, waits) {
     "stacks.category": u8([APP, APP, APP, KERNEL]),
     ...lane(0, rows),
     ...lane(1, waits),
-    "line_ticks.stack": u32([]), "line_ticks.line": u32([]), "line_ticks.ticks": u32([]),
-    "markers.kind": u8([]), "markers.thread": u32([]), "markers.start_ns": u64([]), "markers.end_ns": u64([]), "markers.text": u32([]),
+    "line_ticks.stack": u32([]),
+    "line_ticks.line": u32([]),
+    "line_ticks.ticks": u32([]),
+    "markers.kind": u8([]),
+    "markers.thread": u32([]),
+    "markers.start_ns": u64([]),
+    "markers.end_ns": u64([]),
+    "markers.text": u32([]),
     "loops.thread": u32([MAIN]),
     "loops.start_ns": u64([0]),
     "loops.end_ns": u64([ns(1000 * SECONDS)]),
@@ -109,13 +130,26 @@ export function madeByHand() {
   });
   const losses = { lost: 0, frames: 1, unnamed: {}, damage: [] };
   const header = JSON.stringify({
-    meta: { format: "made by hand", way_in: "", start_unix_ns: "1794759273000000000", duration_ns: ns(1000 * SECONDS), interval_ns: ns(INTERVAL_MS), losses },
+    meta: {
+      format: "made by hand",
+      way_in: "",
+      start_unix_ns: "1794759273000000000",
+      duration_ns: ns(1000 * SECONDS),
+      interval_ns: ns(INTERVAL_MS),
+      losses,
+    },
     strings: STRINGS,
     sources: [{ path: SCRIPT, generated: NONE, text: NONE }],
     modules: [],
     processes: [{ pid: 7, inner_pid: 7, name: NODE, container: NONE, node_version: NONE }],
-    threads: [{ process: 0, tid: 7, name: NODE, role: "main" }, { process: 0, tid: 8, name: WORKER, role: "worker" }],
-    lanes: [{ name: CLOCK, unit: "ns", timed: true, counted: true }, { name: WAITS, unit: "ns", timed: true, counted: true }],
+    threads: [
+      { process: 0, tid: 7, name: NODE, role: "main" },
+      { process: 0, tid: 8, name: WORKER, role: "worker" },
+    ],
+    lanes: [
+      { name: CLOCK, unit: "ns", timed: true, counted: true },
+      { name: WAITS, unit: "ns", timed: true, counted: true },
+    ],
     columns: directory,
   });
   const text = Buffer.from(header);

@@ -45,7 +45,11 @@ async function openInSpeedscope(path) {
   await page.goto(`${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/profile`)}&view=sandwich`);
   // The list of threads is a table as well.
   const read = () =>
-    page.evaluate(() => [...document.querySelectorAll("tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
+    page.evaluate(() =>
+      [...document.querySelectorAll("tr")].map((row) =>
+        [...row.querySelectorAll("td")].map((cell) => cell.textContent),
+      ),
+    );
   const rows = await eventually(async () => {
     const found = (await read()).filter(([total]) => /%\)$/.test(total));
     assert.ok(found.length >= 10, `${found.length} rows`);
@@ -58,7 +62,10 @@ async function openInSpeedscope(path) {
 const share = (text) => Number(text.match(/\(<?([\d.]+)%\)/)[1]);
 
 function report(path, ...options) {
-  const text = execFileSync(program, ["report", path, "--json", ...options], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const text = execFileSync(program, ["report", path, "--json", ...options], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   return JSON.parse(text);
 }
 

@@ -32,7 +32,10 @@ async function savedCase(name, hash) {
   const file = join(folder, `${++files}.svg`);
   await download.saveAs(file);
   // The blob is the page's own.
-  assert.deepEqual(page.trouble.filter((words) => !words.startsWith("request for blob:")), []);
+  assert.deepEqual(
+    page.trouble.filter((words) => !words.startsWith("request for blob:")),
+    [],
+  );
   await page.close();
   return pathToFileURL(file).href;
 }
@@ -113,7 +116,8 @@ function boxes(page) {
       const { left, right, top, bottom } = element.getBoundingClientRect();
       return { what: element.textContent || element.id, left, right, top, bottom };
     };
-    const shown = (element) => element.id === "search" || (element.textContent.trim() && element.getClientRects().length > 0);
+    const shown = (element) =>
+      element.id === "search" || (element.textContent.trim() && element.getClientRects().length > 0);
     const texts = [...document.querySelectorAll("#head text, #controls text, #search")].filter(shown).map(box);
     const tops = [...document.querySelectorAll("#boxes > svg > rect")].map((rect) => rect.getBoundingClientRect().top);
     return { texts, top: Math.min(...tops), width: window.innerWidth };
@@ -131,163 +135,167 @@ function assertNothingOverlaps({ texts, top }, width) {
   }
 }
 
-for (const [writer, draw] of Object.entries(WRITERS)) describe(`a flame graph of the ${writer}`, () => {
-  let url;
-  let page;
-  before(async () => {
-    url = await draw("node22-http");
-  });
+for (const [writer, draw] of Object.entries(WRITERS))
+  describe(`a flame graph of the ${writer}`, () => {
+    let url;
+    let page;
+    before(async () => {
+      url = await draw("node22-http");
+    });
 
-  test("shows the details of the box under the mouse, with its full path", async () => {
-    page = await open(browser, url);
-    const found = await frame(page, "renderArticle ");
-    await handle(page, found).hover();
-    const details = /^renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/;
-    await eventually(async () => assert.match(await text(page, "details"), details));
-    await page.mouse.move(5, 5);
-    await eventually(async () => assert.match(await text(page, "details"), /^click: zoom/));
-    assert.deepEqual(page.trouble, []);
-    await page.close();
-  });
+    test("shows the details of the box under the mouse, with its full path", async () => {
+      page = await open(browser, url);
+      const found = await frame(page, "renderArticle ");
+      await handle(page, found).hover();
+      const details = /^renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/;
+      await eventually(async () => assert.match(await text(page, "details"), details));
+      await page.mouse.move(5, 5);
+      await eventually(async () => assert.match(await text(page, "details"), /^click: zoom/));
+      assert.deepEqual(page.trouble, []);
+      await page.close();
+    });
 
-  test("zooms on a click and comes back", async () => {
-    page = await open(browser, url);
-    const first = await frames(page);
-    const target = await frame(page, "parserOnIncoming ");
-    assert.ok(target.width < 90);
-    await handle(page, target).click();
-    await page.locator("#reset").waitFor();
-    const zoomed = await frames(page);
-    assert.equal(zoomed[target.index].width, 100);
-    for (const [index, { hidden }] of zoomed.entries()) {
-      const { x, width } = first[index];
-      const outside = x >= target.x + target.width - 1e-3 || x + width <= target.x + 1e-3;
-      assert.ok(hidden || !outside);
-    }
-    assert.match(await addressOf(page), new RegExp(`#box=${target.index}$`));
-    await page.locator("#reset").click();
-    await page.locator("#reset").waitFor({ state: "hidden" });
-    assert.deepEqual(await frames(page), first);
-    assert.ok(!(await addressOf(page)).includes("#"));
-    assert.deepEqual(page.trouble, []);
-    await page.close();
-  });
-
-  test("searches by regular expression and says how much matched", async () => {
-    page = await open(browser, url);
-    const first = await frames(page);
-    for (const pattern of ["node_modules/(express|router)/", "^v8::internal::", "^uv_"]) {
-      await search(page, pattern);
-      const expression = new RegExp(pattern);
-      const share = matchedShare(first, expression);
-      await eventually(async () => assert.ok(Math.abs((await matched(page)) - share) < 0.2, `${pattern}: ${share}`));
-      for (const [index, { title, fill }] of (await frames(page)).entries()) {
-        const expected = expression.test(title) ? "rgb(240, 112, 240)" : first[index].fill;
-        assert.equal(fill, expected, title);
+    test("zooms on a click and comes back", async () => {
+      page = await open(browser, url);
+      const first = await frames(page);
+      const target = await frame(page, "parserOnIncoming ");
+      assert.ok(target.width < 90);
+      await handle(page, target).click();
+      await page.locator("#reset").waitFor();
+      const zoomed = await frames(page);
+      assert.equal(zoomed[target.index].width, 100);
+      for (const [index, { hidden }] of zoomed.entries()) {
+        const { x, width } = first[index];
+        const outside = x >= target.x + target.width - 1e-3 || x + width <= target.x + 1e-3;
+        assert.ok(hidden || !outside);
       }
-      assert.equal(new URLSearchParams((await addressOf(page)).split("#")[1]).get("search"), pattern);
+      assert.match(await addressOf(page), new RegExp(`#box=${target.index}$`));
       await page.locator("#reset").click();
-      await eventually(async () => assert.deepEqual(await frames(page), first));
+      await page.locator("#reset").waitFor({ state: "hidden" });
+      assert.deepEqual(await frames(page), first);
       assert.ok(!(await addressOf(page)).includes("#"));
-    }
-    await search(page, "(");
-    await eventually(async () => assert.ok((await matched(page)) >= 0, "half an expression is a text"));
-    await search(page, "^ALL$");
-    await eventually(async () => assert.equal(await matched(page), 0));
-    await search(page, "^all$");
-    await eventually(async () => assert.equal(await matched(page), 100));
-    assert.deepEqual(page.trouble, []);
-    await page.close();
-  });
+      assert.deepEqual(page.trouble, []);
+      await page.close();
+    });
 
-  test("keeps zoom and search in its address", async () => {
-    page = await open(browser, url);
-    await handle(page, await frame(page, "parserOnIncoming ")).click();
-    await search(page, "node_modules");
-    await eventually(async () => assert.match(await text(page, "matched"), /^Matched: /));
-    await page.mouse.move(5, 5);
-    const [state, share] = [await frames(page), await text(page, "matched")];
-    const other = await open(browser, await addressOf(page));
-    assert.deepEqual(await frames(other), state);
-    assert.equal(await text(other, "matched"), share);
-    assert.ok(await other.locator("#reset").isVisible());
-    assert.deepEqual([...page.trouble, ...other.trouble], []);
-    await page.close();
-    await other.close();
-  });
+    test("searches by regular expression and says how much matched", async () => {
+      page = await open(browser, url);
+      const first = await frames(page);
+      for (const pattern of ["node_modules/(express|router)/", "^v8::internal::", "^uv_"]) {
+        await search(page, pattern);
+        const expression = new RegExp(pattern);
+        const share = matchedShare(first, expression);
+        await eventually(async () => assert.ok(Math.abs((await matched(page)) - share) < 0.2, `${pattern}: ${share}`));
+        for (const [index, { title, fill }] of (await frames(page)).entries()) {
+          const expected = expression.test(title) ? "rgb(240, 112, 240)" : first[index].fill;
+          assert.equal(fill, expected, title);
+        }
+        assert.equal(new URLSearchParams((await addressOf(page)).split("#")[1]).get("search"), pattern);
+        await page.locator("#reset").click();
+        await eventually(async () => assert.deepEqual(await frames(page), first));
+        assert.ok(!(await addressOf(page)).includes("#"));
+      }
+      await search(page, "(");
+      await eventually(async () => assert.ok((await matched(page)) >= 0, "half an expression is a text"));
+      await search(page, "^ALL$");
+      await eventually(async () => assert.equal(await matched(page), 0));
+      await search(page, "^all$");
+      await eventually(async () => assert.equal(await matched(page), 100));
+      assert.deepEqual(page.trouble, []);
+      await page.close();
+    });
 
-  test("is walked through with the keyboard", async () => {
-    page = await open(browser, url);
-    const at = () => page.evaluate(() => [...document.getElementById("boxes").children].findIndex((box) => box.classList.contains("at")));
-    await page.keyboard.press("ArrowUp");
-    assert.equal(await at(), 0);
-    await page.keyboard.press("ArrowUp");
-    const inner = await at();
-    assert.ok(inner > 0);
-    assert.equal(await text(page, "details"), (await frames(page))[inner].title);
-    await page.keyboard.press("Enter");
-    await eventually(async () => assert.match(await addressOf(page), new RegExp(`#box=${inner}$`)));
-    await page.keyboard.press("ArrowDown");
-    assert.equal(await at(), 0);
-    await page.keyboard.press("/");
-    await page.keyboard.type("uv_");
-    await eventually(async () => assert.ok((await matched(page)) > 0));
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Escape");
-    await eventually(async () => assert.equal(await text(page, "matched"), ""));
-    await page.keyboard.press("Escape");
-    await eventually(async () => assert.ok(!(await addressOf(page)).includes("#")));
-    assert.deepEqual(page.trouble, []);
-    await page.close();
-  });
+    test("keeps zoom and search in its address", async () => {
+      page = await open(browser, url);
+      await handle(page, await frame(page, "parserOnIncoming ")).click();
+      await search(page, "node_modules");
+      await eventually(async () => assert.match(await text(page, "matched"), /^Matched: /));
+      await page.mouse.move(5, 5);
+      const [state, share] = [await frames(page), await text(page, "matched")];
+      const other = await open(browser, await addressOf(page));
+      assert.deepEqual(await frames(other), state);
+      assert.equal(await text(other, "matched"), share);
+      assert.ok(await other.locator("#reset").isVisible());
+      assert.deepEqual([...page.trouble, ...other.trouble], []);
+      await page.close();
+      await other.close();
+    });
 
-  test("keeps its texts inside the boxes", async () => {
-    page = await open(browser, url);
-    assert.deepEqual(await textsThatLeave(page), []);
-    await page.close();
-  });
+    test("is walked through with the keyboard", async () => {
+      page = await open(browser, url);
+      const at = () =>
+        page.evaluate(() =>
+          [...document.getElementById("boxes").children].findIndex((box) => box.classList.contains("at")),
+        );
+      await page.keyboard.press("ArrowUp");
+      assert.equal(await at(), 0);
+      await page.keyboard.press("ArrowUp");
+      const inner = await at();
+      assert.ok(inner > 0);
+      assert.equal(await text(page, "details"), (await frames(page))[inner].title);
+      await page.keyboard.press("Enter");
+      await eventually(async () => assert.match(await addressOf(page), new RegExp(`#box=${inner}$`)));
+      await page.keyboard.press("ArrowDown");
+      assert.equal(await at(), 0);
+      await page.keyboard.press("/");
+      await page.keyboard.type("uv_");
+      await eventually(async () => assert.ok((await matched(page)) > 0));
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Escape");
+      await eventually(async () => assert.equal(await text(page, "matched"), ""));
+      await page.keyboard.press("Escape");
+      await eventually(async () => assert.ok(!(await addressOf(page)).includes("#")));
+      assert.deepEqual(page.trouble, []);
+      await page.close();
+    });
 
-  test("has a head that fits every window", async () => {
-    page = await open(browser, url);
-    await search(page, "node_modules");
-    for (const width of [1600, 1200, 1000, 600, 420]) {
-      await page.setViewportSize({ width, height: 900 });
-      const isPlaced = (room) => Number(document.getElementById("boxes").getAttribute("width")) === room;
-      await page.waitForFunction(isPlaced, width - 20);
-      assertNothingOverlaps(await boxes(page), width);
-      const legend = (await boxes(page)).texts.map(({ what }) => what).join("\n");
-      assert.match(legend, /^dependency [\d.]+ %$/m);
-      assert.match(legend, /^kernel [\d.]+ %$/m);
-    }
-    assert.deepEqual(page.trouble, []);
-    await page.close();
-  });
+    test("keeps its texts inside the boxes", async () => {
+      page = await open(browser, url);
+      assert.deepEqual(await textsThatLeave(page), []);
+      await page.close();
+    });
 
-  test("says in the legend what its colours mean", async () => {
-    page = await open(browser, url);
-    const swatches = await page.evaluate(() =>
-      [...document.querySelectorAll("#legend rect")].map((rect) => ({
-        fill: getComputedStyle(rect).fill,
-        text: rect.nextElementSibling.textContent,
-      })),
-    );
-    const meaning = new Map(swatches.map(({ fill, text: words }) => [fill, words.replace(/ [<\d.]+ %$/, "")]));
-    const rows = [
-      ["renderArticle /srv/shop/", "app"],
-      ["parserOnIncoming node:", "Node core"],
-      ["JSEntryTrampoline", "V8 builtin"],
-      ["v8::internal::Execution::Call", "V8 runtime"],
-      ["uv_run", "libuv"],
-    ];
-    for (const [name, category] of rows) {
-      assert.equal(meaning.get((await frame(page, name)).fill), category, name);
-    }
-    const shares = swatches.map(({ text: words }) => Number(words.match(/([\d.]+) %$/)[1]));
-    const sum = shares.reduce((total, share) => total + share, 0);
-    assert.ok(Math.abs(sum - 100) < 1, `shares add up to ${sum}`);
-    await page.close();
+    test("has a head that fits every window", async () => {
+      page = await open(browser, url);
+      await search(page, "node_modules");
+      for (const width of [1600, 1200, 1000, 600, 420]) {
+        await page.setViewportSize({ width, height: 900 });
+        const isPlaced = (room) => Number(document.getElementById("boxes").getAttribute("width")) === room;
+        await page.waitForFunction(isPlaced, width - 20);
+        assertNothingOverlaps(await boxes(page), width);
+        const legend = (await boxes(page)).texts.map(({ what }) => what).join("\n");
+        assert.match(legend, /^dependency [\d.]+ %$/m);
+        assert.match(legend, /^kernel [\d.]+ %$/m);
+      }
+      assert.deepEqual(page.trouble, []);
+      await page.close();
+    });
+
+    test("says in the legend what its colours mean", async () => {
+      page = await open(browser, url);
+      const swatches = await page.evaluate(() =>
+        [...document.querySelectorAll("#legend rect")].map((rect) => ({
+          fill: getComputedStyle(rect).fill,
+          text: rect.nextElementSibling.textContent,
+        })),
+      );
+      const meaning = new Map(swatches.map(({ fill, text: words }) => [fill, words.replace(/ [<\d.]+ %$/, "")]));
+      const rows = [
+        ["renderArticle /srv/shop/", "app"],
+        ["parserOnIncoming node:", "Node core"],
+        ["JSEntryTrampoline", "V8 builtin"],
+        ["v8::internal::Execution::Call", "V8 runtime"],
+        ["uv_run", "libuv"],
+      ];
+      for (const [name, category] of rows) {
+        assert.equal(meaning.get((await frame(page, name)).fill), category, name);
+      }
+      const shares = swatches.map(({ text: words }) => Number(words.match(/([\d.]+) %$/)[1]));
+      const sum = shares.reduce((total, share) => total + share, 0);
+      assert.ok(Math.abs(sum - 100) < 1, `shares add up to ${sum}`);
+      await page.close();
+    });
   });
-});
 
 describe("my code", () => {
   test("is what a picture opens with", async () => {
@@ -295,7 +303,10 @@ describe("my code", () => {
     const all = await frames(page);
     const [root] = all;
     const roots = all.filter(({ y }) => y === root.y - 18).map(({ title }) => title);
-    assert.ok(roots.some((title) => title.startsWith("HTTP request ▸ ")), roots.join("\n"));
+    assert.ok(
+      roots.some((title) => title.startsWith("HTTP request ▸ ")),
+      roots.join("\n"),
+    );
     assert.ok(!all.some(({ title }) => /^(v8::|uv_run|node::Start)/.test(title)));
     assert.match(await page.locator("#facts").textContent(), /^my code/);
     assert.deepEqual(page.trouble, []);
@@ -304,8 +315,15 @@ describe("my code", () => {
 
   test("is a readable still where scripts do not run, light and dark", async () => {
     const url = exportCase("node22-http", ".svg");
-    for (const [colorScheme, paper] of [["light", "rgb(250, 250, 248)"], ["dark", "rgb(22, 23, 24)"]]) {
-      const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 1000, height: 700 } });
+    for (const [colorScheme, paper] of [
+      ["light", "rgb(250, 250, 248)"],
+      ["dark", "rgb(22, 23, 24)"],
+    ]) {
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        colorScheme,
+        viewport: { width: 1000, height: 700 },
+      });
       const page = await context.newPage();
       await page.goto(url);
       const fill = await page.locator("#paper").evaluate((rect) => getComputedStyle(rect).fill);
@@ -334,10 +352,18 @@ function widths(all) {
 const SLACK = { [DEMO]: 0.2 };
 
 /** The text of an element of a picture's file. */
-const inside = (url, tag) => readFileSync(fileURLToPath(url), "utf8").match(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g")).at(-1);
+const inside = (url, tag) =>
+  readFileSync(fileURLToPath(url), "utf8")
+    .match(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g"))
+    .at(-1);
 
 describe("the page's picture", () => {
-  for (const [name, lens] of [["node22-http", "code"], ["node22-http", "packages"], ["node24-workers", "code"], [DEMO, "code"]]) {
+  for (const [name, lens] of [
+    ["node22-http", "code"],
+    ["node22-http", "packages"],
+    ["node24-workers", "code"],
+    [DEMO, "code"],
+  ]) {
     test(`has the boxes, the style and the script of the program's: ${name}, ${lens}`, async () => {
       const theirs = exportCase(name, ".svg", "--lens", lens);
       const ours = await savedCase(name, `lens=${lens}&threads=all&up=1`);
@@ -350,7 +376,11 @@ describe("the page's picture", () => {
         assert.ok(Math.abs(ofPage - ofProgram) < (SLACK[name] ?? 1e-3), `${path}: ${ofPage}, ${ofProgram}`);
       }
       const head = (page) =>
-        page.evaluate(() => ["facts", "legend"].map((id) => [...document.querySelectorAll(`#${id} text`)].map((text) => text.textContent)));
+        page.evaluate(() =>
+          ["facts", "legend"].map((id) =>
+            [...document.querySelectorAll(`#${id} text`)].map((text) => text.textContent),
+          ),
+        );
       const [[facts, legend], [, theirLegend]] = await Promise.all(pages.map(head));
       assert.match(facts[0], /^my code/);
       assert.deepEqual(legend, theirLegend);
@@ -364,8 +394,15 @@ describe("the page's picture", () => {
 
   test("is a readable still where scripts do not run, light and dark", async () => {
     const url = await savedCase("node22-http", "");
-    for (const [colorScheme, paper] of [["light", "rgb(250, 250, 248)"], ["dark", "rgb(22, 23, 24)"]]) {
-      const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 1000, height: 700 } });
+    for (const [colorScheme, paper] of [
+      ["light", "rgb(250, 250, 248)"],
+      ["dark", "rgb(22, 23, 24)"],
+    ]) {
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        colorScheme,
+        viewport: { width: 1000, height: 700 },
+      });
       const page = await context.newPage();
       await page.goto(url);
       assert.equal(await page.locator("#paper").evaluate((rect) => getComputedStyle(rect).fill), paper);
@@ -377,9 +414,13 @@ describe("the page's picture", () => {
   });
 
   test("says what of the recording it is of", async () => {
-    const page = await open(browser, await savedCase("node22-http", "lens=packages&range=0-2&category=runtime&search=render"));
+    const page = await open(
+      browser,
+      await savedCase("node22-http", "lens=packages&range=0-2&category=runtime&search=render"),
+    );
     const facts = await page.locator("#facts text").allTextContents();
-    for (const fact of ["my code + packages", "only V8 runtime", "search: render"]) assert.ok(facts.includes(fact), facts.join("\n"));
+    for (const fact of ["my code + packages", "only V8 runtime", "search: render"])
+      assert.ok(facts.includes(fact), facts.join("\n"));
     assert.ok(facts.some((fact) => fact.startsWith("0.00–2.00 s of ")));
     assert.ok((await page.locator("#legend text").allTextContents()).includes("V8 runtime 100.0 %"));
     const all = await frames(page);
@@ -393,7 +434,9 @@ describe("the page's picture", () => {
     const all = await frames(page);
     const [root] = all;
     assert.ok(!root.title.startsWith("all "));
-    assert.ok((await page.locator("#facts").textContent()).includes(`callers and callees of ${root.title.split(" ")[0]}`));
+    assert.ok(
+      (await page.locator("#facts").textContent()).includes(`callers and callees of ${root.title.split(" ")[0]}`),
+    );
     const [above, below] = [all.filter(({ y }) => y === root.y - 18), all.filter(({ y }) => y === root.y + 18)];
     assert.ok(above.length > 0 && below.length > 0);
     // A callee keeps what it called, and the way to it.
@@ -434,7 +477,10 @@ describe("the page's picture", () => {
     const page = await open(browser, await savedCase("node22-http", "range=0-1&against=rest"));
     const all = await frames(page);
     const roots = all.filter(({ y }) => y === all[0].y);
-    assert.deepEqual(roots.map(({ title }) => title.split(" (")[0]), ["before: all", "after: all"]);
+    assert.deepEqual(
+      roots.map(({ title }) => title.split(" (")[0]),
+      ["before: all", "after: all"],
+    );
     assert.ok(roots.every(({ width }) => width < 50));
     const legend = await page.locator("#legend text").allTextContents();
     assert.deepEqual(legend, ["more", "less or gone", "new", "within noise"]);
@@ -444,7 +490,10 @@ describe("the page's picture", () => {
 
   test("says so where nothing is selected", async () => {
     const page = await open(browser, await savedCase("node22-http", "category=wasm"));
-    assert.deepEqual((await frames(page)).map(({ title }) => title), ["all (0 samples, 100%)"]);
+    assert.deepEqual(
+      (await frames(page)).map(({ title }) => title),
+      ["all (0 samples, 100%)"],
+    );
     assert.deepEqual(page.trouble, []);
     await page.close();
   });

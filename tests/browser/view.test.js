@@ -44,7 +44,9 @@ const row = (page, name) => page.locator("#list tbody tr", { hasText: name });
 async function cells(page, name) {
   await row(page, name).locator(".list-text:not(:empty)").waitFor();
   return Object.fromEntries(
-    await row(page, name).locator("td").evaluateAll((all) => all.map((cell) => [cell.className.replace("list-", ""), cell.innerText])),
+    await row(page, name)
+      .locator("td")
+      .evaluateAll((all) => all.map((cell) => [cell.className.replace("list-", ""), cell.innerText])),
   );
 }
 const lists = (page, expected) => eventually(async () => assert.deepEqual(await names(page), expected));
@@ -63,7 +65,12 @@ describe("a folder", () => {
     const damaged = readFileSync(DEMO);
     damaged[damaged.length - 1] ^= 0xff;
     writeFileSync(join(recordings, "damaged.nodescope"), damaged);
-    const names = ["demo.nodescope", "yesterday/http.txt.gz", `yesterday/${hostile.replaceAll("/", "∕")}`, "damaged.nodescope"];
+    const names = [
+      "demo.nodescope",
+      "yesterday/http.txt.gz",
+      `yesterday/${hostile.replaceAll("/", "∕")}`,
+      "damaged.nodescope",
+    ];
     for (const [row, name] of names.entries()) {
       utimesSync(join(recordings, name), 1.79e9 - 60 * row, 1.79e9 - 60 * row);
     }
@@ -80,7 +87,12 @@ describe("a folder", () => {
     await eventually(async () => assert.equal(await page.locator(".list-reading").textContent(), ""));
     const times = await page.locator("#list tbody .list-time").allTextContents();
     assert.deepEqual(times, [...times].sort().reverse());
-    const all = ["damaged.nodescope", "demo.nodescope", `yesterday/${hostile.replaceAll("/", "∕")}`, "yesterday/http.txt.gz"];
+    const all = [
+      "damaged.nodescope",
+      "demo.nodescope",
+      `yesterday/${hostile.replaceAll("/", "∕")}`,
+      "yesterday/http.txt.gz",
+    ];
     assert.deepEqual((await names(page)).sort(), all.sort());
     await page.screenshot({ path: join(pictures, "view-list.png") });
     assert.deepEqual(page.trouble, []);
@@ -153,7 +165,9 @@ describe("a folder", () => {
   test("opens a recording, which stays after a reload, and the list again", async () => {
     await page.locator("#list a", { hasText: "http.txt.gz" }).click();
     await page.locator("#selection").waitFor();
-    const report = JSON.parse(execFileSync(program, ["report", HTTP, "--json", "--thread", "main"], { maxBuffer: 1 << 28 }));
+    const report = JSON.parse(
+      execFileSync(program, ["report", HTTP, "--json", "--thread", "main"], { maxBuffer: 1 << 28 }),
+    );
     assert.equal(await samples(page), report.samples);
     assert.equal(await page.title(), "http.txt.gz · nodescope");
     await page.keyboard.press("4");
@@ -194,7 +208,13 @@ describe("a folder", () => {
 
   test("is nothing to a browser without the code", async () => {
     const { origin } = new URL(url);
-    for (const address of [url, `${origin}/`, `${origin}/recordings.json`, `${origin}/recording/1`, `${origin}/?recording=1`]) {
+    for (const address of [
+      url,
+      `${origin}/`,
+      `${origin}/recordings.json`,
+      `${origin}/recording/1`,
+      `${origin}/?recording=1`,
+    ]) {
       const stranger = await visit(address);
       const text = await stranger.evaluate(() => document.body.textContent);
       assert.ok(/nodescope/.test(text) && text.length < 200 && !/http\.txt|demo/.test(text), text);
@@ -205,11 +225,19 @@ describe("a folder", () => {
   test("is nothing to another site in the same browser", async () => {
     const site = await newPage(page.context());
     const { origin } = new URL(url);
-    await site.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
+    await site.route("http://other.example/", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<title>other</title>" }),
+    );
     await site.goto("http://other.example/");
     const seen = await site.evaluate(async (origin) => {
-      const asked = await fetch(`${origin}/recordings.json`, { credentials: "include" }).then((answer) => answer.text(), () => "refused");
-      const blind = await fetch(`${origin}/recordings.json`, { credentials: "include", mode: "no-cors" }).then(({ type }) => type, () => "refused");
+      const asked = await fetch(`${origin}/recordings.json`, { credentials: "include" }).then(
+        (answer) => answer.text(),
+        () => "refused",
+      );
+      const blind = await fetch(`${origin}/recordings.json`, { credentials: "include", mode: "no-cors" }).then(
+        ({ type }) => type,
+        () => "refused",
+      );
       const loaded = await new Promise((done) => {
         const script = document.createElement("script");
         script.src = `${origin}/recordings.json`;
@@ -247,9 +275,14 @@ test("one file is shown at once, two are compared", async () => {
   // What changed is said by the program, as long as nothing narrows it.
   const told = await two.evaluate(async () => (await fetch("/compared/1/2.json")).json());
   assert.notDeepEqual(told.loops, told.threads);
-  const texts = async (selector) => (await two.locator(selector).allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
+  const texts = async (selector) =>
+    (await two.locator(selector).allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
   const compared = async () => [...(await texts("#compared-whole")), ...(await texts("#compared .changes > span"))];
-  const words = ({ text, intro, changes }) => [text, intro, ...changes.slice(0, 4).map((row) => `${row.name} ${row.text}`)];
+  const words = ({ text, intro, changes }) => [
+    text,
+    intro,
+    ...changes.slice(0, 4).map((row) => `${row.name} ${row.text}`),
+  ];
   const says = (part) => eventually(async () => assert.deepEqual(await compared(), words(part)));
   await two.keyboard.press("e");
   await says(told.loops);
@@ -273,7 +306,11 @@ test("sources come from this machine", async () => {
   const frame = { functionName: "hot", scriptId: "1", url: script, lineNumber: 1, columnNumber: 9 };
   const profile = {
     nodes: [
-      { id: 1, callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 }, children: [2] },
+      {
+        id: 1,
+        callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 },
+        children: [2],
+      },
       { id: 2, callFrame: frame, positionTicks: [{ line: 3, ticks: 3 }] },
     ],
     startTime: 0,

@@ -28,7 +28,9 @@ function head() {
   const env = { ...process.env, COLUMNS: "100", NO_COLOR: "1" };
   const options = { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
   const all = execFileSync(program, ["report", recording], options);
-  return `${all.slice(0, all.indexOf("\n\nWhere the time went"))}\n`.replace(/^[\d,]+ samples ran after an await[^]*?(?=\n\n)/m, "").replace("\n\n\n", "\n\n");
+  return `${all.slice(0, all.indexOf("\n\nWhere the time went"))}\n`
+    .replace(/^[\d,]+ samples ran after an await[^]*?(?=\n\n)/m, "")
+    .replace("\n\n\n", "\n\n");
 }
 
 function page() {
@@ -54,5 +56,9 @@ test("docs/demo.html is the page of the recording that ships", () => {
   assert.ok(Buffer.byteLength(made) < LARGEST_PAGE, `${Buffer.byteLength(made)} bytes`);
   if (isUpdate) writeFileSync(PAGE, made);
   // Not by `equal`: it would print both.
-  else assert.ok(readFileSync(PAGE, "utf8") === made, "docs/demo.html is stale: NODESCOPE_UPDATE=1 node --test tests/docs/demo.test.mjs");
+  else
+    assert.ok(
+      readFileSync(PAGE, "utf8") === made,
+      "docs/demo.html is stale: NODESCOPE_UPDATE=1 node --test tests/docs/demo.test.mjs",
+    );
 });

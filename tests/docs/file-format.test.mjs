@@ -95,13 +95,22 @@ async function readAll(bytes) {
 test("a growing recording is read as the program reads it", async () => {
   const file = join(folder, "grown.nodescope");
   run("export", growing, "--no-source-maps", "-o", file);
-  const [{ found: [grown], error }, { found: [finished] }] = await Promise.all([growing, file].map((name) => readAll(readFileSync(name))));
+  const [
+    {
+      found: [grown],
+      error,
+    },
+    {
+      found: [finished],
+    },
+  ] = await Promise.all([growing, file].map((name) => readAll(readFileSync(name))));
   assert.equal(error, null);
   const { "off_cpu.start_us": starts, ...columns } = grown.columns;
   const { "off_cpu.delta_us": deltas, ...expected } = finished.columns;
   assert.equal(starts.length, deltas.length);
   assert.deepEqual(columns, expected);
-  for (const table of ["strings", "sources", "processes", "threads", "lanes"]) assert.deepEqual(grown.header[table], finished.header[table], table);
+  for (const table of ["strings", "sources", "processes", "threads", "lanes"])
+    assert.deepEqual(grown.header[table], finished.header[table], table);
   assert.equal(grown.header.meta.losses.frames, finished.header.meta.losses.frames);
   assert.equal(grown.header.meta.duration_ns, finished.header.meta.duration_ns);
 });
@@ -121,7 +130,9 @@ test("every part of a growing recording is read up to its last whole chunk", asy
 
 test("a later chunk that is bad under a right checksum leaves what came before", async () => {
   const parts = partsOf(readFileSync(growing)).slice(0, 3);
-  const { found: [before] } = await readAll(recordingOf(parts).bytes);
+  const {
+    found: [before],
+  } = await readAll(recordingOf(parts).bytes);
   for (const [what, bad] of BAD_CHUNKS) {
     const { bytes, starts } = recordingOf([...parts, bad, samples(1)]);
     const { found, error } = await readAll(bytes);
@@ -136,8 +147,16 @@ test("a later chunk that is bad under a right checksum leaves what came before",
 test("a growing recording may have many rows, late times and any patch", async () => {
   const parts = partsOf(readFileSync(growing));
   const patches = [{ host: "a" }, { host: { name: { first: "b" } } }, { host: { name: "c", port: null } }];
-  const { bytes } = recordingOf([...parts, ...patches.map((meta) => ({ header: { meta } })), samples(300_000, "lanes.0", undefined, [1, 0, 0, 1]), samples(1, "lanes.0", undefined, [2 ** 44, 0, 0, 1])]);
-  const { found: [{ header, columns }], error } = await readAll(bytes);
+  const { bytes } = recordingOf([
+    ...parts,
+    ...patches.map((meta) => ({ header: { meta } })),
+    samples(300_000, "lanes.0", undefined, [1, 0, 0, 1]),
+    samples(1, "lanes.0", undefined, [2 ** 44, 0, 0, 1]),
+  ]);
+  const {
+    found: [{ header, columns }],
+    error,
+  } = await readAll(bytes);
   assert.equal(error, null);
   assert.ok(columns["lanes.0.stack"].length > 300_000);
   assert.deepEqual(header.meta.host, { name: "c" });
@@ -148,7 +167,10 @@ test("the two kinds of chunks do not mix, and version 1 has only one", async () 
   const file = join(folder, "mixed.nodescope");
   run("export", growing, "--no-source-maps", "-o", file);
   const [whole, more] = [file, growing].map((name) => readFileSync(name));
-  for (const [first, second] of [[whole, more], [more, whole]]) {
+  for (const [first, second] of [
+    [whole, more],
+    [more, whole],
+  ]) {
     const { found, error } = await readAll(Buffer.concat([first, second.subarray(16)]));
     assert.equal(found.length, 1);
     assert.match(error, new RegExp(`^damaged at byte ${first.length}: a whole profile and parts of a growing`));

@@ -65,7 +65,10 @@ const THREAD = { process: 0, tid: 1, name: 0, role: "main" };
 
 /** Rows of samples in a lane. */
 export function samples(rows, name = "lanes.0", values = SAMPLE, numbers = [1, 0, 0, 1]) {
-  return { header: { tables: [{ name, rows, values }] }, columns: Buffer.concat(numbers.map(packed).map((bytes) => Buffer.alloc(rows * bytes.length, bytes))) };
+  return {
+    header: { tables: [{ name, rows, values }] },
+    columns: Buffer.concat(numbers.map(packed).map((bytes) => Buffer.alloc(rows * bytes.length, bytes))),
+  };
 }
 
 /** Chunks that are bad under a right checksum. */
@@ -74,7 +77,10 @@ export const BAD_CHUNKS = [
   ["a list as losses", { header: { meta: { losses: [1] } } }],
   ["a long header", { header: { padding: "x".repeat(9 << 20) } }],
   ["broken compression", { header: {}, stored: Buffer.alloc(40, 0xff) }],
-  ["a length that is wrong", { header: { padding: "x" }, stored: deflateRawSync("y", { finishFlush: constants.Z_SYNC_FLUSH }) }],
+  [
+    "a length that is wrong",
+    { header: { padding: "x" }, stored: deflateRawSync("y", { finishFlush: constants.Z_SYNC_FLUSH }) },
+  ],
   ["a process that is not there", { header: { again: { processes: { 5: {} } } } }],
   ["a thread that is not there", { header: { again: { threads: { 99: THREAD } } } }],
   ["a thread that is no number", { header: { again: { threads: { length: THREAD } } } }],
@@ -86,6 +92,9 @@ export const BAD_CHUNKS = [
   ["a sample of a stack that is not there", samples(1, "lanes.0", SAMPLE, [1, 0, 99999, 1])],
   ["a stack before its caller", samples(1, "stacks", ["parent", "frame", "category"], [99999, 0, 0])],
   ["a process that a thread refers to", { header: { threads: [{ ...THREAD, process: 9 }] } }],
-  ["a string that a thread told again refers to", { header: { again: { threads: { 0: { ...THREAD, name: 99999 } } } } }],
+  [
+    "a string that a thread told again refers to",
+    { header: { again: { threads: { 0: { ...THREAD, name: 99999 } } } } },
+  ],
   ["a thread below 0", samples(1, "lanes.0", SAMPLE, [1, -2, 0, 1])],
 ];

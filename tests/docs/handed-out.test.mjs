@@ -17,7 +17,9 @@ const MUSL = "x86_64-unknown-linux-musl";
 const WINDOWS = "x86_64-pc-windows-gnu";
 
 function run(name, args, variables = {}) {
-  const [file, ...words] = name.endsWith(".mjs") ? [process.execPath, join(root, "scripts", name)] : [join(root, "scripts", name)];
+  const [file, ...words] = name.endsWith(".mjs")
+    ? [process.execPath, join(root, "scripts", name)]
+    : [join(root, "scripts", name)];
   return spawnSync(file, [...words, ...args], { encoding: "utf8", env: { ...process.env, ...variables } });
 }
 
@@ -35,7 +37,11 @@ test("programs of an earlier commit or of another target are refused by everythi
   const variables = { NODESCOPE_COMMIT: "abc1234def" };
   const ours = { [`${MUSL}/nodescope`]: `(abc1234, ${MUSL})`, [`${WINDOWS}/nodescope.exe`]: `(abc1234, ${WINDOWS})` };
   assert.deepEqual(run("check-commit.sh", [distOf("ours", ours)], variables).stderr, "");
-  for (const [name, text] of [["stale", `(0000000, ${WINDOWS})`], ["dirty", `(abc1234-dirty, ${WINDOWS})`], ["another", `(abc1234, ${MUSL})`]]) {
+  for (const [name, text] of [
+    ["stale", `(0000000, ${WINDOWS})`],
+    ["dirty", `(abc1234-dirty, ${WINDOWS})`],
+    ["another", `(abc1234, ${MUSL})`],
+  ]) {
     const dist = distOf(name, { ...ours, [`${WINDOWS}/nodescope.exe`]: text });
     const refused = [
       run("check-commit.sh", [dist], variables),
@@ -44,7 +50,10 @@ test("programs of an earlier commit or of another target are refused by everythi
     ];
     for (const { status, stderr } of refused) {
       assert.equal(status, 1, `${name}: ${stderr}`);
-      assert.match(stderr, /windows-gnu\/nodescope\.exe is not of commit abc1234: scripts\/dist\.sh x86_64-pc-windows-gnu builds it anew/);
+      assert.match(
+        stderr,
+        /windows-gnu\/nodescope\.exe is not of commit abc1234: scripts\/dist\.sh x86_64-pc-windows-gnu builds it anew/,
+      );
     }
   }
   assert.match(readFileSync(join(root, "scripts/dist-test.sh"), "utf8"), /scripts\/check-commit\.sh "\$dist"/);
@@ -62,7 +71,10 @@ test("a rustc whose musl does not know packed relocations builds nothing for mus
   for (const release of ["1.88.0", "1.92.1"]) {
     const { status, stdout, stderr } = build(release);
     assert.deepEqual([status, stdout], [1, ""], stderr);
-    assert.match(stderr, new RegExp(`rustc ${release} links a musl that is too old .*: Rust 1\\.93 or newer is needed`));
+    assert.match(
+      stderr,
+      new RegExp(`rustc ${release} links a musl that is too old .*: Rust 1\\.93 or newer is needed`),
+    );
   }
   for (const release of ["1.93.0-nightly", "1.95.0", "2.0.0"]) assert.equal(build(release).stdout, "built\n", release);
 });
@@ -103,7 +115,9 @@ test("a program for macOS has its form, and is signed on arm64", () => {
   }
 });
 
-test("the licences of all crates are listed, and of what else is linked", { skip: spawnSync("cargo", ["--version"]).status !== 0 && "cargo is missing" }, () => {
+test("the licences of all crates are listed, and of what else is linked", {
+  skip: spawnSync("cargo", ["--version"]).status !== 0 && "cargo is missing",
+}, () => {
   const { status, stdout, stderr } = run("licences.sh", []);
   assert.equal(status, 0, stderr);
   const [list, ...texts] = stdout.split(/^-{100}$/m);
@@ -112,10 +126,16 @@ test("the licences of all crates are listed, and of what else is linked", { skip
   for (const name of ["zlib-rs", "serde", "aho-corasick", "libc", "windows-sys"]) {
     const version = locked.match(new RegExp(`name = "${name}"\nversion = "(.*)"`))[1];
     assert.match(list, new RegExp(`^${name} +${version.replaceAll(".", "\\.")} +\\S`, "m"));
-    assert.ok(texts.some((text) => text.includes(`${name} ${version}`)), `${name} has no text`);
+    assert.ok(
+      texts.some((text) => text.includes(`${name} ${version}`)),
+      `${name} has no text`,
+    );
   }
   assert.ok(!/^(nodescope|inferno|insta|syn) /m.test(list), list);
-  assert.match(texts.find((text) => text.includes("zlib-rs")), /origin of this software must not be misrepresented/);
+  assert.match(
+    texts.find((text) => text.includes("zlib-rs")),
+    /origin of this software must not be misrepresented/,
+  );
   assert.match(texts.at(-1), /musl.*Rich Felker[\s\S]*Permission is hereby granted/);
   assert.equal(run("licences.sh", []).stdout, stdout);
   assert.ok(!stdout.includes(homedir()), "a folder of this machine");

@@ -35,14 +35,21 @@ function input(path) {
   if (!path.startsWith("corpus/")) return path;
   const folder = path.split("/").slice(0, 2).join("/");
   const names = execFileSync("ls", [join(root, folder)], { encoding: "utf8" }).split("\n");
-  return join(folder, names.find((name) => name.startsWith("input")));
+  return join(
+    folder,
+    names.find((name) => name.startsWith("input")),
+  );
 }
 
 test("every report has the documented shape", { skip }, async () => {
   const { default: Ajv } = await import("ajv/dist/2020.js");
   const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
   for (const path of RECORDINGS) {
-    const printed = execFileSync(program, ["report", "--json", input(path)], { cwd: root, stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 28 });
+    const printed = execFileSync(program, ["report", "--json", input(path)], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "ignore"],
+      maxBuffer: 1 << 28,
+    });
     const is = validate(JSON.parse(printed));
     assert.ok(is, `${path}: ${JSON.stringify(validate.errors?.slice(0, 5))}`);
   }

@@ -12,13 +12,20 @@ import { fileURLToPath } from "node:url";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
-const documents = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+const documents = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
 
 /** `{ command, output }` of each block of a document that can be repeated. */
 function shown(document) {
   const text = readFileSync(join(root, document), "utf8");
   const blocks = [...text.matchAll(/^```\n\$ nodescope ([^\n]*)\n(.*?)^```$/gms)];
-  return blocks.map(([, command, output]) => ({ command, output })).filter(({ command }) => command.includes(" corpus/"));
+  return blocks
+    .map(([, command, output]) => ({ command, output }))
+    .filter(({ command }) => command.includes(" corpus/"));
 }
 
 const all = documents.flatMap((document) => shown(document).map((block) => ({ document, ...block })));
@@ -28,7 +35,12 @@ test("there is a block to check", () => assert.ok(all.length > 0));
 for (const { document, command, output } of all) {
   test(`${document}: nodescope ${command}`, () => {
     const env = { ...process.env, COLUMNS: "100" };
-    const printed = execFileSync(program, command.split(" "), { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const printed = execFileSync(program, command.split(" "), {
+      cwd: root,
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     assert.equal(printed, output);
   });
 }

@@ -25,7 +25,8 @@ shift 3
 for name; do case " ${known} " in *" $name "*) ;; *) echo "E: Unable to locate package $name"; exit 100 ;; esac; done
 echo "$@" >>${folder}/installed`,
   };
-  for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  for (const [name, text] of Object.entries(programs))
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   writeFileSync(join(folder, "installed"), "");
   const text = ["say", "quiet", "apt_install"].map(functionOf).join("\n");
   const { status } = spawnSync("bash", ["-uo", "pipefail", "-c", `${text}\napt_install ${wanted}`], {

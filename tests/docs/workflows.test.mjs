@@ -26,7 +26,8 @@ function findLinter() {
 
 for (const { name, text } of workflows) {
   test(`${name}: the scripts that it calls are there`, () => {
-    for (const [path] of text.matchAll(/(?<![\w/.-])(?:scripts|\.ci)\/[\w.-]+/g)) assert.ok(existsSync(join(root, path)), path);
+    for (const [path] of text.matchAll(/(?<![\w/.-])(?:scripts|\.ci)\/[\w.-]+/g))
+      assert.ok(existsSync(join(root, path)), path);
   });
 
   test(`${name}: permissions are asked for one by one, and npm is 11`, () => {
@@ -42,7 +43,8 @@ for (const { name, text } of workflows) {
 test("release.yml: what is published says where it was built, and the program for Windows is run", () => {
   const release = workflows.find(({ name }) => name === "release.yml").text;
   const jobs = Object.fromEntries(release.split(/^ {2}(?=\w+:$)/m).map((job) => [job.split(":", 1)[0], job]));
-  for (const name of ["build", "image"]) assert.match(jobs[name], /attestations: write[^]*actions\/attest-build-provenance/, name);
+  for (const name of ["build", "image"])
+    assert.match(jobs[name], /attestations: write[^]*actions\/attest-build-provenance/, name);
   assert.match(jobs.image, /subject-digest: \$\{\{ steps\.push\.outputs\.digest \}\}/);
   assert.match(jobs.build, /apt-get install .*\bwine\b/);
 });
@@ -52,6 +54,10 @@ for (const { name, text } of workflows) {
     assert.deepEqual(await lint(text, join(folder, name)), []);
     const wrong = text.replace("github.ref }}", "github.reff }}").replace("timeout-minutes", "timeout-minuets");
     const found = (await lint(wrong, join(folder, name))).map(({ message }) => message);
-    assert.ok(found.some((message) => message.includes('"reff"')) && found.some((message) => message.includes("timeout-minuets")), `${found}`);
+    assert.ok(
+      found.some((message) => message.includes('"reff"')) &&
+        found.some((message) => message.includes("timeout-minuets")),
+      `${found}`,
+    );
   });
 }

@@ -54,7 +54,9 @@
     return width > 0 ? width : 7.25;
   }
 
-  const isWide = (letter) => letter >= "\u1100" && /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f000}-\u{3fffd}]/u.test(letter);
+  const isWide = (letter) =>
+    letter >= "\u1100" &&
+    /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f000}-\u{3fffd}]/u.test(letter);
   const columns = (letter) => (isWide(letter) ? 2 : /\p{M}/u.test(letter) ? 0 : 1);
 
   // The first letter that has no room, or -1.
@@ -193,7 +195,9 @@
       const inside = shown.filter((index) => boxes[index].outer === at && boxes[index].y === next);
       return inside.sort((a, b) => boxes[b].width - boxes[a].width || a - b)[0];
     }
-    const beside = shown.filter((index) => boxes[index].y === y && (key === "ArrowRight" ? boxes[index].x > x : boxes[index].x < x));
+    const beside = shown.filter(
+      (index) => boxes[index].y === y && (key === "ArrowRight" ? boxes[index].x > x : boxes[index].x < x),
+    );
     return beside.sort((a, b) => Math.abs(boxes[a].x - x) - Math.abs(boxes[b].x - x))[0];
   }
 
@@ -272,7 +276,9 @@
   }
 
   function place() {
-    const width = isFluid ? Math.max(root.parentNode === document ? innerWidth : 0, 200) : Number(root.getAttribute("width"));
+    const width = isFluid
+      ? Math.max(root.parentNode === document ? innerWidth : 0, 200)
+      : Number(root.getAttribute("width"));
     const isNarrow = width < 2 * CONTROLS;
     const room = width - 2 * MARGIN;
     fitTitle(isNarrow ? room : room - CONTROLS);
