@@ -164,7 +164,7 @@ fn is_shown(scratch: &Scratch, output: &Output, report: &Value) {
     let is_cause =
         |row: &Value| row["file"].as_str().is_some_and(|file| file.ends_with("report.js"));
     if report["findings"].as_array().unwrap().iter().any(is_cause) {
-        assert!(shown.contains("nightlyReport (server.js:25)"), "{shown}");
+        assert!(shown.contains("nightlyReport (server.js:44)"), "{shown}");
     }
     assert!(shown.lines().count() <= SCREEN_LINES, "{shown}");
 }

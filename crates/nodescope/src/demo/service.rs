@@ -20,7 +20,6 @@ const FILES: &[(&str, &str)] = &[
     ("package.json", include_str!("service/package.json")),
     (SCRIPT, include_str!("service/server.js")),
     ("lib/catalogue.js", include_str!("service/lib/catalogue.js")),
-    ("lib/http.js", include_str!("service/lib/http.js")),
     ("lib/orders.js", include_str!("service/lib/orders.js")),
     ("lib/report.js", include_str!("service/lib/report.js")),
     ("lib/sessions.js", include_str!("service/lib/sessions.js")),

@@ -1,7 +1,6 @@
 // Articles, and the page that shows those that match.
 'use strict';
 
-const { isFor, send } = require('./http');
 const { touchSession } = require('./sessions');
 
 const PAGE = `<!doctype html>
@@ -16,14 +15,12 @@ const WORDS = ['lamp', 'table', 'green', 'small', 'wooden', 'chair', 'round', 's
 
 const catalogue = makeCatalogue(600);
 
-async function listArticles(request, response) {
-  if (!isFor(request, '/page')) return;
-  const url = new URL(request.url, 'http://shop.local');
+async function listArticles(url) {
   const wanted = url.searchParams.get('q') || '';
   const user = url.searchParams.get('user') || 'guest';
   touchSession(user);
   const articles = await findArticles(wanted);
-  send(response, { type: 'text/html; charset=utf-8', body: renderPage(wanted, articles, user) });
+  return { type: 'text/html; charset=utf-8', body: renderPage(wanted, articles, user) };
 }
 
 async function findArticles(wanted) {

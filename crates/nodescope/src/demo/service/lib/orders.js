@@ -2,18 +2,16 @@
 'use strict';
 
 const { queryDatabase } = require('./catalogue');
-const { isFor, readBody, send } = require('./http');
 const { touchSession } = require('./sessions');
 
-async function placeOrder(request, response) {
-  if (!isFor(request, '/orders')) return;
-  const order = JSON.parse(await readBody(request));
+async function placeOrder(url, body) {
+  const order = JSON.parse(body);
   const lines = await priceLines(order.lines);
   const session = touchSession(order.customer);
   session.orders.push({ at: Date.now(), lines });
   if (session.orders.length > 4) session.orders.shift();
   const total = lines.reduce((sum, line) => sum + line.total, 0);
-  send(response, { type: 'application/json', body: JSON.stringify({ customer: order.customer, total, lines }) });
+  return { type: 'application/json', body: JSON.stringify({ customer: order.customer, total, lines }) };
 }
 
 async function priceLines(lines) {
