@@ -76,7 +76,7 @@ export const COLUMNS: readonly Column[] = [
     "The longest turn of an event loop; – where none was watched",
     (gist) => gist.worst_stall,
   ),
-  figure("gc", "GC", "The part of an event loop's time that garbage collection took", ({ gc }) => gc),
+  figure("gc", "GC", "The part of an event loop's time that garbage collection took", ({ gc }) => gc.replace(/^under /, "< ")),
   {
     key: "finding",
     label: "first finding",
