@@ -1046,7 +1046,9 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
   const page = await show(file, "#lens=everything");
   const download = await saved(page, "svg");
   const text = readFileSync(await download.path(), "utf8");
-  const found = await page.evaluate((svg) => {
+  // The page's own policy would forbid the picture's style.
+  const blank = await newPage(browser);
+  const found = await blank.evaluate((svg) => {
     const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
     return {
       errors: tree.querySelectorAll("parsererror, img").length,
@@ -1054,6 +1056,7 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
       titles: [...tree.querySelectorAll("title")].map((title) => title.textContent),
     };
   }, text);
+  await blank.close();
   assert.equal(found.errors, 0);
   assert.equal(found.scripts, 1, "its own");
   assert.ok(
@@ -1122,7 +1125,12 @@ test("the selection can be saved as a recording", async () => {
     const [{ tables, lanes }] = JSON.parse(
       execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), file]),
     );
-    if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
+    // Stacks across await have other functions than those that stood on V8's stack, and a file has both.
+    const physical = report(file, "--physical").functions;
+    const all = new Set(
+      [...now.functions, ...physical].map((row) => `${row.name} ${row.file}:${row.line}:${row.column}`),
+    );
+    if (lanes.length === 1) assert.equal(tables.functions, all.size, hash);
     page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
     await close(page);
   }
@@ -1171,7 +1179,10 @@ describe("the verdict", () => {
     assert.deepEqual([from, to], [stalls[0].start_s, stalls[0].end_s]);
     const hash = await hashOf(page);
     assert.ok(hash.threads && hash.function);
-    assert.match(await card.locator(".card-actions").textContent(), /1 of 3.*against the rest/);
+    assert.match(
+      await card.locator(".card-actions").textContent(),
+      new RegExp(`1 of ${stalls.length}.*against the rest`),
+    );
     await page.screenshot({ path: join(pictures, "verdict.png") });
     await card.locator('[data-key="finding-0-next"]').click();
     await eventually(async () => assert.equal(Number((await hashOf(page)).range.split("-")[0]), stalls[1].start_s));
@@ -1237,23 +1248,26 @@ test("a cell tells when, how much and for which functions; colours may be those 
   const page = await show(DEMO);
   const [stall] = report(DEMO).stalls;
   const area = await page.locator("#heat").boundingBox();
-  const columns = Math.ceil(report(DEMO).duration_s / 0.5);
-  const x = 64 + (Math.floor(stall.start_s / 0.5) + 0.5) * Math.floor((area.width - 66) / columns);
-  await page.mouse.move(area.x + x, area.y + 2);
+  // Its columns are seconds, and its rows tenths of them: the row in the middle of the stall, from below.
+  const columns = Math.ceil(report(DEMO).duration_s);
+  const middle = (stall.start_s + stall.end_s) / 2;
+  const x = 64 + (Math.floor(middle) + 0.5) * Math.floor((area.width - 66) / columns);
+  // Under the cells are the axis and the event loop.
+  await page.mouse.move(area.x + x, area.y + (area.height - 50) * (1 - (middle % 1)));
   const tip = page.locator(".heat .tip");
   await eventually(async () =>
     assert.match(
       await tip.textContent(),
-      /^\d\.\d+–\d\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 62\.5 ms: \d\.\d\d cores · \d+ samples/,
+      /^\d+\.\d+–\d+\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 100 ms: \d\.\d\d cores · \d+ samples/,
     ),
   );
-  assert.match(await tip.textContent(), /\d\.\d\s% summarise.*stall: \d+ ms at /);
+  assert.match(await tip.textContent(), /\d\s% summarise.*stall: \d+ ms at /);
   await settled(page);
   const table = await page
     .locator("#heat-table tbody tr")
     .evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
   const stalls = report(DEMO).stalls;
-  const isStalled = (column) => stalls.some(({ start_s, end_s }) => start_s < (column + 1) / 2 && column / 2 < end_s);
+  const isStalled = (column) => stalls.some(({ start_s, end_s }) => start_s < column + 1 && column < end_s);
   assert.deepEqual(
     table.map((text) => text.includes("stall: ")),
     table.map((_, column) => isStalled(column)),

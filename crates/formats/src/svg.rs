@@ -219,13 +219,22 @@ fn other() -> Look {
     Look { text, fill: palette::GROUP }
 }
 
-/// As much as fits: the name with its place, the name, or a part of it.
+/// As much as fits: the name with its place, the name, what it ends with, or a part of that.
 fn text_in(whole: &str, name: &str, columns: usize) -> String {
     match () {
         () if columns < FEWEST_CHARACTERS => String::new(),
         () if columns_of(whole) <= columns => whole.to_owned(),
-        () => shortened(name, columns),
+        () if columns_of(name) <= columns => name.to_owned(),
+        () => shortened(&least(name).unwrap_or_else(|| name.to_owned()), columns),
     }
+}
+
+/// The function alone of `HTTP request ▸ list` and `after await: list`: all roots of a picture begin in the same way.
+fn least(name: &str) -> Option<String> {
+    let awaited = name.strip_prefix("after await: ");
+    let function = awaited.or_else(|| Some(name.rsplit_once("▸ ")?.1))?;
+    let function = function.trim_start_matches("await ").trim_start_matches("(inferred) ");
+    (!function.ends_with(" frames")).then(|| format!("▸ {function}"))
 }
 
 /// `#62c454`

@@ -23,6 +23,8 @@ pub(crate) fn man_pages(command: &Command, dir: Option<&Path>) -> Result<(), Fai
         let page = render(command.clone()).map_err(|error| Failure::writing("the page", &error))?;
         return output::print(&String::from_utf8_lossy(&page));
     };
+    std::fs::create_dir_all(dir)
+        .map_err(|error| Failure::writing(&dir.display().to_string(), &error))?;
     let mut commands = vec![command.clone()];
     for child in command.get_subcommands() {
         let name: &'static str =

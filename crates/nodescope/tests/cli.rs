@@ -589,7 +589,10 @@ fn manual_pages() {
             Err(_) => skip(format_args!("rendering {name}: man is not here")),
         }
     }
-    let nowhere = scratch.path("no/such/folder");
+    // A folder that is not there is made.
+    succeeds(&["man", "--dir", &scratch.path("a/new/folder")]);
+    assert!(scratch.0.join("a/new/folder/nodescope.1").exists());
+    let nowhere = scratch.path("nodescope.1/folder");
     fails(&["man", "--dir", &nowhere], 1, "cannot write", "");
 }
 

@@ -181,6 +181,15 @@ fn address_of(line: &str) -> Option<u64> {
     u64::from_str_radix(line.split(' ').next()?, 16).ok()
 }
 
+/// Where Debian has the debug information of a library.
+fn debug_file(path: &str) -> Option<String> {
+    let output = Command::new("readelf").args(["--notes", path]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (start, rest) = text.split_once("Build ID: ")?.1.split_whitespace().next()?.split_at(2);
+    let apart = format!("/usr/lib/debug/.build-id/{start}/{rest}.debug");
+    fs::exists(&apart).unwrap().then_some(apart)
+}
+
 /// Those lines of nm's whose functions have ticks, and the lines behind them, where the former end.
 fn functions_with_ticks(text: &str, ticks: &BTreeSet<u64>) -> String {
     let lines: Vec<(u64, &str)> =
@@ -205,12 +214,16 @@ fn aliases(libraries: &[Library]) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for library in libraries {
         let mut at: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
-        for flags in [&["-C", "--defined-only"][..], &["-C", "--defined-only", "-D"]] {
-            for line in nm(flags, &library.path).lines() {
-                if let (Some(address), Some(name)) = (address_of(line), line.splitn(3, ' ').nth(2))
-                {
-                    at.entry(address).or_default().insert(plain(name));
-                }
+        let flags = ["-C", "--defined-only"];
+        let mut listed =
+            nm(&flags, &library.path) + &nm(&[&flags[..], &["-D"]].concat(), &library.path);
+        // Names of debug information that is installed, which we read and V8's tick processor does not.
+        if let Some(apart) = debug_file(&library.path) {
+            listed += &nm(&flags, &apart);
+        }
+        for line in listed.lines() {
+            if let (Some(address), Some(name)) = (address_of(line), line.splitn(3, ' ').nth(2)) {
+                at.entry(address).or_default().insert(plain(name));
             }
         }
         for names in at.values().filter(|names| names.len() > 1) {

@@ -77,6 +77,7 @@ pub struct Process {
     /// The CPU limit of its cgroup or of the nearest ancestor that has the lowest one, in thousandths of a CPU.
     pub cpu_limit_millis: Option<u32>,
     /// The pid of the process that started it, on the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_pid: Option<u32>,
 }
 

@@ -161,7 +161,9 @@ fn late_samples_find_their_place() {
     let mut growing = Growing::new();
     let mut replay = Replay::new(&from, growing.rows());
     let mut bytes = file::file_header().to_vec();
-    for second in [2, 0, 1, 5, 4, 3, 7, 6] {
+    let mut seconds: Vec<u64> = (0..from.duration_ns().div_ceil(SECOND_NS)).collect();
+    seconds.chunks_mut(3).for_each(<[u64]>::reverse);
+    for second in seconds {
         replay.tell(growing.rows(), second * SECOND_NS, (second + 1) * SECOND_NS, 0);
         bytes.extend(growing.chunk().unwrap());
     }

@@ -69,7 +69,7 @@ export class App {
     this.state = this.fromAddress();
     this.recording = own;
     // Without the report's words nothing is known of what asked for the work.
-    this.lensOfRecording = LENSES.find((lens) => lens === own.said?.lens) ?? "everything";
+    this.lensOfRecording = LENSES.find((lens) => lens === own.said?.lens) ?? "code";
     this.profile = this.withLens();
     this.derived = new Derived(this.profile);
     this.show();

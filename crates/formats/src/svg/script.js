@@ -77,8 +77,14 @@
   function textIn({ whole, name }, pixels) {
     const most = Math.floor((pixels - 6) / character);
     if (most < FEWEST_CHARACTERS) return "";
-    const fits = cut(whole, most);
-    return fits === whole ? whole : cut(name, most);
+    for (const text of [whole, name]) if (overflow([...text], most) < 0) return text;
+    return cut(least(name), most);
+  }
+
+  /** The function alone of `HTTP request ▸ list` and `after await: list`: all roots begin in the same way. */
+  function least(name) {
+    const words = name.match(/^(?:after await: |.*▸ (?:await )?(?:\(inferred\) )?)(.*)$/);
+    return words && !words[1].endsWith(" frames") ? `▸ ${words[1]}` : name;
   }
 
   /** The first box behind those that a box calls. */

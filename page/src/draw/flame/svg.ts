@@ -204,8 +204,15 @@ function placeOf({ functions, sources }: Profile, id: number): string {
   return shown([path, ...(line > 0 ? [line] : []), ...(line > 0 && column > 0 ? [column] : [])].join(":"));
 }
 
-/** As much as fits: the name with its place, the name, or a part of it. */
+/** As much as fits: the name with its place, the name, what it ends with, or a part of that. */
 function textIn(whole: string, name: string, columns: number): string {
   if (columns < FEWEST_CHARACTERS) return "";
-  return columnsOf(whole) <= columns ? whole : shortened(name, columns);
+  const fitting = [whole, name].find((text) => columnsOf(text) <= columns);
+  return fitting ?? shortened(least(name), columns);
+}
+
+/** The function alone, as in the picture's script. */
+function least(name: string): string {
+  const words = name.match(/^(?:after await: |.*▸ (?:await )?(?:\(inferred\) )?)(.*)$/);
+  return words && !words[1].endsWith(" frames") ? `▸ ${words[1]}` : name;
 }
