@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
-use crate::text::{age, fit_start, plural, printable, wrap};
+use crate::text::{fit_start, plural, printable, wrap};
 
 /// Long enough for a figure that means something, short enough to wait for.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -227,6 +227,16 @@ fn reasons(processes: &[Process]) -> Vec<String> {
         format!("{way} for {}{more}: {why}.", named.join(", "))
     };
     closed.iter().map(sentence).collect()
+}
+
+/// `45s`, `12m`, `3h`, `5d`: the largest unit of which there is more than one.
+pub(crate) fn age(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0}s"),
+        seconds if seconds < 7200.0 => format!("{:.0}m", (seconds / 60.0).floor()),
+        seconds if seconds < 172_800.0 => format!("{:.0}h", (seconds / 3600.0).floor()),
+        seconds => format!("{:.0}d", (seconds / 86_400.0).floor()),
+    }
 }
 
 #[cfg(test)]

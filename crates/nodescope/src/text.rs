@@ -129,16 +129,6 @@ pub(crate) fn utc(seconds: u64) -> String {
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }
 
-/// `45s`, `12m`, `3h`, `5d`: the largest unit of which there is more than one.
-pub(crate) fn age(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0}s"),
-        seconds if seconds < 7200.0 => format!("{:.0}m", (seconds / 60.0).floor()),
-        seconds if seconds < 172_800.0 => format!("{:.0}h", (seconds / 3600.0).floor()),
-        seconds => format!("{:.0}d", (seconds / 86_400.0).floor()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,9 @@
 use super::awaiting::{Above, Awaiting, Chain};
 use super::{Dump, FrameRow, State, ThreadStack};
 use crate::invoked;
+use crate::ps::age;
 use crate::style::Style;
-use crate::text::{age, fit_end, fit_start, plural, printable, width, wrap};
+use crate::text::{fit_end, fit_start, plural, printable, width, wrap};
 use profile::{Category, Role};
 
 /// Native frames that are shown where there is no JavaScript, or above it.
