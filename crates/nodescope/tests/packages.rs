@@ -64,10 +64,11 @@ fn make(scratch: &Scratch) {
     symlink("../../packages/ui", scratch.0.join("node_modules/@acme/ui")).unwrap();
 }
 
-/// Node's own profiler may count a function that V8 inlined as its caller: then its package has no time.
+/// Node's own profiler often counts an optimised function that calls a builtin, such as Date.now, as its caller: then the
+/// package has no time.
 fn start(scratch: &Scratch) -> Running {
     let mut command = Command::new("node");
-    command.args(["--no-turbo-inlining", "server.js"]);
+    command.args(["--no-opt", "--no-maglev", "server.js"]);
     Running::start(command.current_dir(scratch.0.join("apps/web")))
 }
 

@@ -470,10 +470,14 @@ fn another_user_cannot_use_the_code() {
     if !is_root() {
         return skip("another user's connection: this test is not run by root");
     }
-    let mut command = nodescope(&["view", "--no-browser", &input("node22-gc")]);
     use std::os::unix::process::CommandExt;
+    // The folder of the project may be closed to other users.
+    let scratch = Scratch::for_all("view-user");
+    let program = scratch.program_for_all(program::path(), "nodescope");
+    scratch.file("gc.txt.gz", &fs::read(input("node22-gc")).unwrap());
     // A service of one user, asked by another; root may see everything anyway.
-    command.uid(65_001).gid(65_001);
+    let mut command = Command::new(program);
+    command.args(["view", "--no-browser", &scratch.path("gc.txt.gz")]).uid(65_001).gid(65_001);
     let view = View::start_as(command);
     let ask = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{}; printf 'GET /?code={} HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3",
