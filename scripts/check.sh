@@ -23,6 +23,10 @@ check 'cargo fmt' cargo fmt --all --check
 check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
 # Of the whole workspace, as `make test` builds it, so that nothing is built twice.
 check 'unit tests' cargo test --workspace --lib --bins --quiet
+# The page's modules are compared with the program, which cargo makes anew only for tests that run it.
+check 'the program' cargo test --workspace --test all --no-run --quiet
+NODESCOPE_BIN=$(realpath "${CARGO_TARGET_DIR:-target}/debug/nodescope")
+export NODESCOPE_BIN
 if node -e 'process.exit(process.features.typescript ? 0 : 1)' 2>/dev/null || [ -d page/node_modules ]; then
   check 'the page' test_page
 else

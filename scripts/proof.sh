@@ -7,9 +7,9 @@
 #   PROOF_ROUNDS=3 …                      how often each program with a known cause is recorded on each release
 #   PROOF_TESTS='loops:: beside::' …      some of the tests of truth
 #
-# The table is written after every row, and each row has the commit that it measured. The other rows stay in it, however
-# the code has changed since, as long as the machine is the same: parts can run on different days, and a run that was cut
-# off has not been in vain. What the commands printed is in target/proof.
+# The table is written after every row, and each row has the commit and the machine that it was measured with. The other
+# rows stay as they are: parts can run on different days, and a run that was cut off keeps what it had. What the commands
+# printed is in target/proof.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,6 +21,9 @@ logs=${CARGO_TARGET_DIR:-target}/proof
 cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 failed=0
 declare -A rows
+by_program=
+# What is skipped proves nothing.
+export NODESCOPE_REQUIRE_ALL=1
 
 say() { printf '\n== %s\n' "$*" >&2; }
 
@@ -44,10 +47,13 @@ titles=(
 machine=$(printf '%s, %s CPUs, Linux %s' \
   "$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)" "$(nproc)" "$(uname -r)")
 
-# Takes over the rows that were measured on the same machine.
+# The heading of a second table: how often the finding of each program was right.
+programs='## The first finding, program by program'
+
 read_rows() {
   local line title
-  grep -qxF -- "- machine: $machine" "$out" 2>/dev/null || return
+  [ -e "$out" ] || return
+  by_program=$(sed "1,/^$programs\$/d" "$out")
   for title in "${titles[@]}"; do
     while IFS= read -r line; do
       case $line in "| $title |"*) rows[$title]=$line ;; esac
@@ -59,16 +65,16 @@ write_table() {
   local title
   {
     printf '# Proof\n\nWhat `make proof` (scripts/proof.sh) measured last. Do not edit it by hand.\n\n'
-    printf -- '- machine: %s\n\n' "$machine"
-    printf '| what | result | figures | time | PROOF_SECONDS | commit | date |\n'
-    printf '| --- | --- | --- | --- | --- | --- | --- |\n'
+    printf '| what | result | figures | time | PROOF_SECONDS | commit | date | machine |\n'
+    printf '| --- | --- | --- | --- | --- | --- | --- | --- |\n'
     for title in "${titles[@]}"; do [ -z "${rows[$title]:-}" ] || printf '%s\n' "${rows[$title]}"; done
+    [ -z "$by_program" ] || printf '\n%s\n%s\n' "$programs" "$by_program"
   } >"$out.new" && mv "$out.new" "$out"
 }
 
 # add_row TITLE RESULT FIGURES TIME
 add_row() {
-  rows[$1]="| $1 | $2 | ${3//|/\/} | $4 | $seconds | $commit | $(date -u +%F) |"
+  rows[$1]="| $1 | $2 | ${3//|/\/} | $4 | $seconds | $commit | $(date -u +%F) | $machine |"
   printf '%s\n' "${rows[$1]}" >&2
   write_table
 }
@@ -122,8 +128,7 @@ test_findings() {
     cargo test --quiet --package nodescope --test all -- findings::findings_are_right --nocapture --test-threads=1 \
     >"$printed" 2>&1 || status=$?
   cat "$printed"
-  printf 'figures: %s; %s\n' "$(sed -n 's/^figures: //p' "$printed")" \
-    "$(sed -n 's/^finding: //p' "$printed" | sed 's/ | / /' | paste -sd ';' | sed 's/;/; /g')"
+  by_program=$(printf '\n| program | right |\n| --- | --- |\n' && sed -n 's/^finding: \(.*\)/| \1 |/p' "$printed")
   return $status
 }
 
