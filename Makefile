@@ -32,7 +32,7 @@ bench: ## measure speed against inferno and others, as ratios
 	node bench/npm.mjs
 	bench/static.sh
 
-dist: ## build what is handed out, static programs for Linux: dist/TARGET/nodescope
+dist: ## build the release programs, static ones for Linux: dist/TARGET/nodescope
 	scripts/dist.sh
 
 dist-test: dist ## check these programs: size, a second build that must be equal, all tests with them; takes an hour

@@ -11,7 +11,7 @@ const NONE = 0xffffffff;
 const LONGEST_HEADER = 8 << 20;
 const ARRAYS = { u8: Uint8Array, u32: Uint32Array, u64: BigUint64Array };
 const CUT_OFF = "the file ends in the middle of a chunk";
-const MIXED = "a whole profile and parts of a growing recording do not stand in one file";
+const MIXED = "a file cannot mix a whole profile and parts of a growing recording";
 
 /**
  * Yields the profiles of a file: `{ header, columns }` for each whole one, and a single one for all parts of a growing

@@ -214,7 +214,7 @@ fn uncompressed<'a>(
         }
     }
     Err(ImportError::Read(io::Error::other(
-        "there is compression inside compression inside compression",
+        "it is compressed too many times: gzip or zstd inside each other",
     )))
 }
 

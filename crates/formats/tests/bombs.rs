@@ -59,7 +59,7 @@ fn compression_inside_compression() {
     );
     let error =
         import(&gzip(&gzip(&gzip(&gzip(&gzip(SAMPLE.as_bytes()))))), 1).unwrap_err().to_string();
-    assert!(error.contains("compression inside compression"), "{error}");
+    assert!(error.contains("compressed too many times"), "{error}");
     assert!(import(&gzip(&gzip(&gzip(SAMPLE.as_bytes()))), 1).is_ok());
     stays_within_memory();
 }

@@ -21,7 +21,7 @@ pub(crate) fn remote_in(answer: &str) -> Result<Remote, String> {
 
 /// What a change of windows took.
 pub(crate) fn stall_in(answer: &Result<String, String>, moment: Moment) -> Result<Stall, String> {
-    Stall::parse(&text_in(answer)?, moment).ok_or_else(|| "its clocks are not Node's".to_owned())
+    Stall::parse(&text_in(answer)?, moment).ok_or_else(|| "its clocks cannot be read".to_owned())
 }
 
 /// The text that an evaluation gave.

@@ -76,7 +76,7 @@ pub(crate) struct Record {
     /// Only processes whose command line matches
     #[arg(long = "match", value_name = "REGEXP")]
     pub(crate) matching: Option<String>,
-    /// All of them, where there are several
+    /// Record every process that matches
     #[arg(long)]
     pub(crate) all: bool,
     /// Everything that runs on this machine
@@ -85,8 +85,8 @@ pub(crate) struct Record {
     /// Leave out the processes that it has started
     #[arg(long)]
     pub(crate) no_children: bool,
-    /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded; a command that runs on is waited
-    /// for [default: 30s; with a command, until it ends]
+    /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded; nodescope then waits for a
+    /// command that still runs [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a
@@ -115,26 +115,26 @@ pub(crate) struct Record {
     /// json
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Replace OUT where it exists; without this it is asked on a terminal, and refused elsewhere
+    /// Replace OUT if it exists. Without this, nodescope asks on a terminal and fails elsewhere
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Also write the page of the recording, OUT.html, and open it in a browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// Start this and record it until it ends; its exit status becomes ours
+    /// Start this and record it until it ends; nodescope exits with its status
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
-/// How a process is got at.
+/// How a process is reached.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Way in")]
 pub(crate) struct WayIn {
-    /// auto: perf events where they are permitted and give names, else Node's own profiler where its inspector is open
-    /// already; inspector: open that with SIGUSR1 where it is closed, and close it again
+    /// auto: perf events where they are permitted and give names, else the inspector where its port is open already;
+    /// inspector: Node's own profiler; SIGUSR1 opens its port if it is closed, and nodescope closes it afterwards
     #[arg(long, value_enum, default_value_t = Via::Auto, value_name = "WAY")]
     pub(crate) via: Via,
     /// The inspector at this address, which you have forwarded or know: HOST:PORT, or the ws://… that Node prints
@@ -147,10 +147,12 @@ pub(crate) struct WayIn {
     /// Inspector: also count every call of every function, exactly. That costs: V8 optimises nothing meanwhile
     #[arg(long)]
     pub(crate) calls: bool,
-    /// Inspector: also more than 1000 samples a second, which slow the target down; also a process that profiles itself
+    /// Inspector: allow more than 1000 samples a second, which slows the target, and a process that Node already
+    /// profiles
     #[arg(long)]
     pub(crate) force: bool,
-    /// Inspector: the program never listens to SIGUSR1 itself. Only asked for where its memory does not tell
+    /// Inspector: state that the program has no SIGUSR1 listener of its own; needed only if its memory does not show
+    /// that
     #[arg(long)]
     pub(crate) no_sigusr1_listener: bool,
 }
@@ -219,9 +221,9 @@ pub(crate) struct View {
 
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
 ///
-/// FILE is any recording that nodescope knows, told by its content: our own .nodescope, perf.data, `perf script`
+/// FILE is any recording that nodescope knows, recognised by its content: our own .nodescope, perf.data, `perf script`
 /// text, .cpuprofile, Chrome and Node traces, V8 --prof logs, folded stacks, DTrace or bpftrace stack text, pprof,
-/// speedscope JSON, each also behind gzip or zstd.
+/// speedscope JSON, each also compressed with gzip or zstd.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     #[command(flatten)]
@@ -292,8 +294,7 @@ pub(crate) struct Export {
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
     #[arg(long, short, value_name = "PID", num_args = 0..=1, default_missing_value = "", help_heading = "Narrowing")]
     pub(crate) pid: Option<String>,
-    /// Functions that await have what they await as their callees, as in report and svg; other forms have stacks as
-    /// they were
+    /// Show what a function awaits as its callee, as report and svg do; without this, other forms have physical stacks
     #[arg(long = "async", conflicts_with = "physical")]
     pub(crate) with_awaits: bool,
     /// svg, folded: how much of a stack is shown: code, packages, node or everything [default: svg: code, or packages
@@ -384,7 +385,7 @@ pub(crate) struct Names {
     /// A perf map, of one process or of all [default: /tmp/perf-PID.map]
     #[arg(long, value_name = "FILE[:PID]")]
     pub(crate) perf_map: Vec<String>,
-    /// C++ and Rust names as the linker knows them
+    /// Do not demangle C++ and Rust names
     #[arg(long)]
     pub(crate) no_demangle: bool,
 }
@@ -399,8 +400,8 @@ pub(crate) struct Narrow {
     /// Only these threads: a name, a thread id, or a role (main, worker, pool, v8) [several: main,pool]
     #[arg(long, short, value_name = "THREAD", value_delimiter = ',')]
     pub(crate) thread: Vec<String>,
-    /// Only samples with a function, file or package on the stack that matches; without a capital letter case does not
-    /// matter
+    /// Only samples with a function, file or package on the stack that matches; case matters only if the pattern has a
+    /// capital letter
     #[arg(long, short, value_name = "REGEXP")]
     pub(crate) search: Option<String>,
     /// Only the work that this asked for: a kind (http, timer, immediate, job, test … as report --json names them), or
@@ -416,8 +417,8 @@ pub(crate) struct Narrow {
     /// The event to show, where the recording has several [default: the first]
     #[arg(long, short, value_name = "EVENT")]
     pub(crate) event: Option<String>,
-    /// Stacks as they were: what runs after an await has V8's microtask queue as its caller, not the function that
-    /// awaits it
+    /// Physical stacks: what runs after an await has V8's microtask queue as its caller, not the function that awaits
+    /// it
     #[arg(long)]
     pub(crate) physical: bool,
 }
@@ -536,7 +537,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope man                    the manual page
 
 FILE is a perf.data, a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `perf script` text, folded stacks,
-DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; gzip and zstd are seen through,
+DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; may be compressed with gzip or zstd,
 and - is stdin.
 
 `nodescope help COMMAND` tells more.

@@ -40,7 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "formats",
         ],
     ),
-    ("web", &["profile", "views", "formats"]),
+    ("web", &[]),
     (PROGRAM, &[]),
 ];
 

@@ -80,7 +80,7 @@ enum ChunkError {
     Checksum,
     #[error("a chunk of unknown kind")]
     UnknownTag,
-    #[error("a whole profile and parts of a growing recording do not stand in one file")]
+    #[error("a file cannot mix a whole profile and parts of a growing recording")]
     Mixed,
     #[error("the compressed data has another length than it claims")]
     Length,
@@ -88,7 +88,7 @@ enum ChunkError {
     LongHeader(usize),
     #[error("meta, or a value in it that should be one, is not an object")]
     NoObject,
-    #[error("a growing recording has no sample that ends with a text")]
+    #[error("a growing recording must not have `unclosed`")]
     Unclosed,
     #[error("it grows to more than {0} bytes")]
     TooLarge(u64),

@@ -289,7 +289,7 @@ fn the_two_kinds_of_chunks_do_not_mix() {
     whole.extend(&told.bytes[16..told.ends[0]]);
     let sentence = |at| {
         format!(
-            "damaged at byte {at}: a whole profile and parts of a growing recording do not stand in one file"
+            "damaged at byte {at}: a file cannot mix a whole profile and parts of a growing recording"
         )
     };
     assert_eq!(file::read(&whole).unwrap().meta().losses.damage, [sentence(end)]);

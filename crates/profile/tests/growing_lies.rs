@@ -138,11 +138,11 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the header is not valid JSON", |chunk| {
             chunk.header["again"] = json!({"threads": {"x": {}}});
         }),
-        ("a growing recording has no sample that ends with a text", |chunk| {
+        ("a growing recording must not have `unclosed`", |chunk| {
             chunk.header["meta"] =
                 json!({"losses": {"unclosed": {"thread": 0, "stack": 0, "weight": 1}}});
         }),
-        ("a growing recording has no sample that ends with a text", |chunk| {
+        ("a growing recording must not have `unclosed`", |chunk| {
             chunk.header["meta"] = json!({"losses": {"unclosed": [99, 99, 1]}});
         }),
         ("row 0 of sources refers to string 9999", |chunk| {

@@ -138,7 +138,7 @@ pub(super) fn stacks(
             stacks[at] = Some(stack);
         }
     }
-    note(builder, circles, "call themselves in a circle", "nodes");
+    note(builder, circles, "form a cycle", "nodes");
     stacks.into_iter().map(Option::unwrap_or_default).collect()
 }
 

@@ -157,7 +157,7 @@ impl Visit<'_> {
             return Ok(path.clone());
         }
         let listed = inspector::list(&mut connect()?, PATIENCE)?;
-        let nothing = || inspector::Error::NotInspector("it offers nothing".into());
+        let nothing = || inspector::Error::NotInspector("its inspector lists no target".into());
         Ok(format!("/{}", listed.first().ok_or_else(nothing)?.id))
     }
 

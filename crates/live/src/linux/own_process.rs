@@ -60,7 +60,7 @@ fn cause(status: Option<ExitStatus>, said: &str) -> String {
 
 /// The signals that end programs, and what they mean.
 const SIGNALS: [(i32, &str); 5] = [
-    (6, "SIGABRT: it gave up"),
+    (6, "SIGABRT: it aborted"),
     (7, "SIGBUS: a bad access to memory"),
     (9, "SIGKILL: another program, or the kernel for lack of memory, has ended it"),
     (11, "SIGSEGV: a bad access to memory"),

@@ -12,10 +12,10 @@ pub(crate) enum SystemCommand {
     Doctor(Doctor),
 }
 
-/// The Node processes here: pid, application, CPU, version, container, ports, folder, and by which ways you get in
+/// The Node processes here: pid, application, CPU, version, container, ports, folder, and how you can record them
 ///
-/// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
-/// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
+/// nodescope recognises Node by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm,
+/// nodemon, pm2's daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
 #[derive(Args, Debug)]
 #[command(after_help = "Ways in:
   perf        samples by perf_events; perf+names where JavaScript has names, too
@@ -58,7 +58,7 @@ pub(crate) struct Dump {
     /// Also what V8, Node and the system do between the functions of JavaScript, with whole names
     #[arg(long)]
     pub(crate) all_frames: bool,
-    /// Also the async functions that are suspended at an await, by place: where a service waits that does nothing
+    /// Also the async functions that are suspended at an await, by place: where an idle service waits
     #[arg(long)]
     pub(crate) awaiting: bool,
     /// Print one JSON object instead, with all frames

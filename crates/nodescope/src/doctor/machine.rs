@@ -269,7 +269,7 @@ fn lockdown(limits: &Limits) -> Check {
         Some("confidentiality") => Check::bad(
             WHAT,
             "confidentiality",
-            "The kernel then shows nothing of itself, and refuses some perf events.",
+            "The kernel then hides its symbols, and refuses some perf events.",
             "boot with lockdown=integrity on the kernel's command line",
         ),
         Some(mode) => Check::good(WHAT, mode),

@@ -106,15 +106,16 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
         None => {}
     }
     if let Some(is_musl) = around.is_musl {
-        let found =
-            if is_musl { "musl, as on Alpine: nothing is in the way there" } else { "not musl" };
+        let found = if is_musl { "musl, as on Alpine: supported" } else { "not musl" };
         checks.push(Check::good("C library", found));
     }
     match around.shares_pids {
         Some(true) => checks.push(Check::good("its PID namespace", "ours")),
         Some(false) => checks.push(Check::good(
             "its PID namespace",
-            format!("another: it calls itself {inner_pid}, and its perf map is looked for inside"),
+            format!(
+                "another: its pid there is {inner_pid}, and nodescope looks for its perf map inside"
+            ),
         )),
         None => {}
     }

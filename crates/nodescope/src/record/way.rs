@@ -17,7 +17,7 @@ pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
         |what: &str| Err(Failure::usage(format!("{what} needs perf events")).hint("--via perf"));
     if way.connect.is_some() && (way.via == Via::Perf || is_named || arguments.container.is_some())
     {
-        return Err(Failure::usage("--connect says which process is meant, and by which way")
+        return Err(Failure::usage("--connect already names the process and the way in")
             .hint(format!("{} record --connect localhost:9229", invoked::name())));
     }
     match way.via {

@@ -43,7 +43,7 @@ pub(super) fn say_written(profile: &Profile, out: &Path) {
     let lost = profile.meta().losses.lost;
     if lost > 0 && profile.meta().way_in == "inspector" {
         warn(&format!(
-            "V8 took {} too late, because CPUs or V8 itself were busy: the sample before each of them counts for the gap",
+            "{} came late, because the CPUs or V8 were busy: the sample before each gap counts for it",
             plural(lost, "sample")
         ));
     } else if lost > 0 {

@@ -36,7 +36,7 @@ pub enum Refusal {
     NoDebugHandler(u32),
     /// This user may not look.
     #[error(
-        "process {0} cannot be looked at by this user, so it is not known whether it would survive being asked for its inspector"
+        "you may not inspect process {0}, so nodescope cannot tell whether the signal that opens its inspector would kill it"
     )]
     Hidden(u32),
     /// This user may not signal it.

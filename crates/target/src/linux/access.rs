@@ -103,7 +103,9 @@ fn perf(facts: &Facts<'_>) -> Way {
         return open("user code and kernel");
     }
     if own.is_filtered {
-        return closed("a seccomp filter is in the way, as in most containers (needs CAP_PERFMON)");
+        return closed(
+            "a seccomp filter blocks perf events, as in most containers (needs CAP_PERFMON)",
+        );
     }
     if paranoid > 2 {
         return closed(&format!(

@@ -109,7 +109,7 @@ fn cost_sentence(cost: &Cost) -> String {
             format!("; a thread's samples took up to {:.1} MB of its memory", bytes as f64 / 1e6)
         }
     };
-    format!("Recording stopped it {moments}{memory}.")
+    format!("Recording stopped the process {moments}{memory}.")
 }
 
 /// Time that is in no table below.
