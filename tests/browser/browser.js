@@ -158,7 +158,20 @@ export async function eventually(check) {
 /** The address as the page has it: the browser tells us later. */
 export const addressOf = (page) => page.evaluate(() => location.href);
 
-/** Goes to another state of the same page, and waits until it knows. */
+/** Gives the page another size, and waits until it is drawn so: the browser tells the page later. */
+export async function resize(page, size) {
+  await page.setViewportSize(size);
+  const drawn = (width) =>
+    new Promise((done) => {
+      const look = () => (innerWidth === width ? requestAnimationFrame(done) : requestAnimationFrame(look));
+      look();
+    });
+  await withinPatience(page.evaluate(drawn, size.width), `the page is not ${size.width} px wide`);
+  // A page that was not opened by `open` does not count its work.
+  if (await page.evaluate(() => "settled" in window)) await settled(page);
+}
+
+/** Goes to another state of the same page, and waits until it is drawn. */
 export async function go(page, hash) {
   const change = (next) =>
     new Promise((done) => {
@@ -166,9 +179,10 @@ export async function go(page, hash) {
       location.hash = next;
     });
   await withinPatience(page.evaluate(change, hash), `the page does not go to ${hash}`);
+  await settled(page);
 }
 
-/** One step of the history back, or forward, and waits until the page knows. */
+/** One step of the history back, or forward, and waits until the page has drawn it. */
 export async function back(page, steps = -1) {
   const travel = (by) =>
     new Promise((done) => {
@@ -176,6 +190,7 @@ export async function back(page, steps = -1) {
       history.go(by);
     });
   await withinPatience(page.evaluate(travel, steps), `the page does not go ${steps} steps`);
+  await settled(page);
 }
 
 /** What runs in a page has no limit of its own. */

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { endServers, eventually, go, launch, newPage, open, program, serve, settled } from "./browser.js";
+import { endServers, eventually, go, launch, newPage, open, program, resize, serve, settled } from "./browser.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nodescope-extremes-"));
 const pictures = resolve(import.meta.dirname, "../../target/page-screenshots");
@@ -62,7 +62,7 @@ async function show(name, text) {
 /** Nothing leaves the window, whatever its size, and the picture has a third of it at least. */
 async function fits(page, name, { main = "#flame", isDrawn = () => settled(page) } = {}) {
   for (const [width, height, colorScheme] of WINDOWS) {
-    await page.setViewportSize({ width, height });
+    await resize(page, { width, height });
     await page.emulateMedia({ colorScheme });
     await isDrawn();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -117,7 +117,7 @@ test("300 threads: the busiest have a band and a button each, and the others are
   });
   const page = await show("threads.txt", samples(3000, of));
   await fits(page, "extreme-threads");
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await resize(page, { width: 1440, height: 900 });
   await page.locator('[data-key="each"]').click();
   assert.match(
     await page.locator(".threads .each").textContent(),

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { eventually, go, launch, open, program, settled } from "./browser.js";
+import { eventually, go, launch, open, program, resize, settled } from "./browser.js";
 import { BLOCKED, LAST, madeByHand, RAN, SECONDS, STOPPED, THROTTLED } from "./recording.js";
 
 const DEMO = resolve(import.meta.dirname, "../../crates/nodescope/src/demo/recording.nodescope");
@@ -283,7 +283,7 @@ test("a box that is narrow has the function's name first", async () => {
         return fillText.call(this, text, ...rest);
       };
     });
-    await page.setViewportSize({ width, height: 900 });
+    await resize(page, { width, height: 900 });
     await settled(page);
     const texts = await page.evaluate(() => window.drawn);
     await page.close();
@@ -308,7 +308,7 @@ test("the lists beside the map have whole rows, and two cards are equally wide",
     [1024, 700],
     [3840, 2160],
   ]) {
-    await page.setViewportSize({ width, height });
+    await resize(page, { width, height });
     await settled(page);
     const heights = await page
       .locator(".side .list")
@@ -319,7 +319,7 @@ test("the lists beside the map have whole rows, and two cards are equally wide",
       .evaluateAll((all) => all.map((card) => Math.round(card.getBoundingClientRect().width)));
     assert.ok(cards.length === 2 && Math.abs(cards[0] - cards[1]) <= 1, cards.join());
   }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await resize(page, { width: 1440, height: 900 });
   await settled(page);
   // What the finding says first is why, and where: that has room. The rest is behind `in full`.
   const seen = await page

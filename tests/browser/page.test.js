@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chunks } from "../../docs/read-nodescope.mjs";
-import { back, eventually, go, launch, newPage, open, program, settled } from "./browser.js";
+import { back, eventually, go, launch, newPage, open, program, resize, settled } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-page-"));
@@ -1447,7 +1447,7 @@ test("dark mode follows the system, and can be chosen", async () => {
 test("nothing leaves a narrow window", async () => {
   for (const width of [1000, 760, 480]) {
     const page = await show(DEMO, "", width);
-    await page.setViewportSize({ width, height: 900 });
+    await resize(page, { width, height: 900 });
     await drawn(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${wide} > ${width}`);

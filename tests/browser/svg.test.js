@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { addressOf, eventually, exportCase, launch, open } from "./browser.js";
+import { addressOf, eventually, exportCase, launch, open, resize } from "./browser.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nodescope-pictures-"));
 let browser;
@@ -259,7 +259,7 @@ for (const [writer, draw] of Object.entries(WRITERS))
       page = await open(browser, url);
       await search(page, "node_modules");
       for (const width of [1600, 1200, 1000, 600, 420]) {
-        await page.setViewportSize({ width, height: 900 });
+        await resize(page, { width, height: 900 });
         const isPlaced = (room) => Number(document.getElementById("boxes").getAttribute("width")) === room;
         await page.waitForFunction(isPlaced, width - 20);
         assertNothingOverlaps(await boxes(page), width);

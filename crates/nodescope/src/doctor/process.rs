@@ -160,7 +160,7 @@ mod tests {
                 && found("dumpable").fix.as_deref().unwrap().contains("setcap -r")
         );
         assert!(found("C library").found.contains("musl"));
-        assert!(found("its PID namespace").found.contains("calls itself 1"));
+        assert!(found("its PID namespace").found.contains("its pid there is 1"));
         assert!(
             surroundings(&Surroundings::default(), (7, 1), "").is_empty(),
             "what may not be seen is not guessed"
