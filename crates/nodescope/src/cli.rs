@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Demo(Demo),
     View(View),
     Report(Report),
+    Diff(Diff),
     Export(Export),
     Completions(Completions),
     Man(Man),
@@ -254,6 +255,41 @@ pub(crate) struct Report {
     /// Colours: auto, always or never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
+}
+
+/// What changed from one recording to another, and whether that is more than noise
+///
+/// It compares what a second of each recording used: a function that did not change stays out, also where another one got
+/// faster. BEFORE and AFTER are any recordings that nodescope knows; see `nodescope report --help`. `nodescope view BEFORE
+/// AFTER` shows the same in the browser.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope diff monday.nodescope tuesday.nodescope
+  nodescope diff before.cpuprofile after.cpuprofile --shares")]
+pub(crate) struct Diff {
+    /// The older recording; `-` is stdin
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// The newer recording; `-` is stdin
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// Compare all threads of all processes, and not the busiest main loop of each
+    #[arg(long)]
+    pub(crate) all_threads: bool,
+    /// Compare shares of all that was used: for two recordings under another load
+    #[arg(long)]
+    pub(crate) shares: bool,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How many functions are shown; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 15)]
+    pub(crate) rows: usize,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// Write another form of a recording: chosen by OUT's ending, or --to
@@ -530,6 +566,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope view [FILE|DIR]        heat map and flame graph in the browser; two files are compared
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
+  nodescope diff BEFORE AFTER      what got slower, what got faster, and whether that is more than noise
   nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
   nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs
   nodescope doctor [TARGET]        what this machine allows, and the command that would allow more

@@ -5,6 +5,7 @@ mod advice;
 mod browser;
 mod cli;
 mod demo;
+mod diff;
 #[cfg(target_os = "linux")]
 mod doctor;
 #[cfg(target_os = "linux")]
@@ -66,6 +67,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::View(arguments)) => view::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
+        Some(Command::Diff(arguments)) => diff::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => {
             generate::completions(Cli::command(), arguments.shell)

@@ -16,6 +16,7 @@ mod builds;
 mod cli;
 mod deep_stacks;
 mod demo;
+mod diff;
 mod docker;
 mod doctor;
 mod dump;

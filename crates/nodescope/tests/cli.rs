@@ -490,6 +490,7 @@ fn help_is_at_hand() {
         "nodescope record TARGET",
         "nodescope view [FILE|DIR]",
         "nodescope report FILE",
+        "nodescope diff BEFORE AFTER",
         "nodescope export FILE -o OUT",
         "nodescope help COMMAND",
     ] {
@@ -499,6 +500,7 @@ fn help_is_at_hand() {
         &["--help"][..],
         &["view", "--help"],
         &["report", "--help"],
+        &["diff", "--help"],
         &["export", "--help"],
         &["demo", "--help"],
         &["man", "--help"],

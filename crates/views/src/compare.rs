@@ -9,6 +9,7 @@ mod words;
 use profile::{Category, FunctionId, Lane, LaneId, Profile, Role, ThreadId};
 use serde::Serialize;
 
+use crate::report::{function_words, short_place};
 use spread::{Side, Spread, Verdict};
 
 /// Whose samples are compared.
@@ -71,6 +72,8 @@ pub struct Change {
     pub function: FunctionId,
     /// What it is called.
     pub name: String,
+    /// Its file, or its binary, and its line: `report.js:10`.
+    pub place: String,
     /// What it used in a second of the older recording, or its share of it, from 0 to 1.
     pub before: f64,
     /// The same of the newer one.
@@ -131,7 +134,8 @@ pub fn compare(
             let verdict = verdict(&was, &is, row);
             (verdict != Verdict::Noise && before_value != now_value).then(|| Change {
                 function: FunctionId::from_index(row),
-                name: functions.name(before, now, row),
+                name: functions.say(before, now, row, function_words),
+                place: functions.say(before, now, row, short_place),
                 before: before_value,
                 now: now_value,
                 verdict: verdict.word(),

@@ -458,7 +458,7 @@ pub fn function_words(profile: &Profile, id: FunctionId) -> String {
 }
 
 /// `server.js:4`
-fn short_place(profile: &Profile, id: FunctionId) -> String {
+pub(crate) fn short_place(profile: &Profile, id: FunctionId) -> String {
     let function = profile.functions().row(id);
     let path = profile
         .source_path(function.source)

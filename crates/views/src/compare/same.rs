@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use profile::{FunctionId, Profile};
 
-use crate::report::function_words;
-
 /// The functions of both: those of the newer recording, then those that only the older one has.
 pub(super) struct Functions {
     /// For each function of the older recording its row among both.
@@ -18,14 +16,20 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// What a row is called.
-    pub(super) fn name(&self, before: &Profile, now: &Profile, row: usize) -> String {
+    /// What is said of a row's function.
+    pub(super) fn say(
+        &self,
+        before: &Profile,
+        now: &Profile,
+        row: usize,
+        words: impl Fn(&Profile, FunctionId) -> String,
+    ) -> String {
         let own = now.functions().len();
         let (profile, id) = match row.checked_sub(own) {
             None => (now, FunctionId::from_index(row)),
             Some(later) => (before, self.gone.get(later).copied().unwrap_or(FunctionId::NONE)),
         };
-        id.some().map(|id| function_words(profile, id)).unwrap_or_default()
+        id.some().map(|id| words(profile, id)).unwrap_or_default()
     }
 }
 
