@@ -141,7 +141,7 @@ struct Unfilled {
     kept: u64,
 }
 
-/// So many things of a size, as bytes; none where that is more than a record has.
+/// The bytes of `number` things of a size; none where that is more than a record has.
 fn count(number: u64, size: usize) -> Option<usize> {
     usize::try_from(number)
         .ok()

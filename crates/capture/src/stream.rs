@@ -237,12 +237,12 @@ pub mod own {
         record(kind::NOTE, 0, &[sentence.as_bytes(), &[0]].concat())
     }
 
-    /// So many frames of generated code got no name, and why.
+    /// How many frames of generated code got no name, and why.
     pub fn unnamed(reason: &str, count: u64) -> Vec<u8> {
         record(kind::UNNAMED, 0, &[&count.to_ne_bytes(), reason.as_bytes(), &[0]].concat())
     }
 
-    /// So many of the recorder's own losses.
+    /// How many of the recorder's own losses there were.
     pub fn loss(loss: Loss, count: u64) -> Vec<u8> {
         record(kind::LOSS, 0, &[u64::from(loss as u32).to_ne_bytes(), count.to_ne_bytes()].concat())
     }

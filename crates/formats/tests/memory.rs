@@ -93,7 +93,7 @@ fn swollen(start: &str, filler: &str, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Lines until there are so many bytes.
+/// Lines until there are at least `SIZE` bytes.
 fn lines(start: &str, mut line: impl FnMut(usize, &mut String)) -> String {
     let mut text = start.to_owned();
     for number in 0.. {

@@ -21,7 +21,7 @@ const TEXT_BYTES: usize = 12 << 10;
 /// The samples of a .cpuprofile stand behind its nodes, those of a perf.data behind its mappings.
 const DEEP_BYTES: usize = 64 << 10;
 const COMPRESSED_BYTES: usize = 16 << 10;
-/// One mutant in so many goes through every view and writer.
+/// One mutant in this many goes through every view and writer.
 const EXAMINED: usize = 24;
 
 #[test]

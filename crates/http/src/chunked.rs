@@ -17,7 +17,7 @@ enum State {
     /// The line with a length comes next.
     #[default]
     Length,
-    /// So many bytes of a chunk are missing.
+    /// How many bytes of a chunk are missing.
     Data(usize),
     /// The end of the line behind a chunk comes next.
     DataEnd,

@@ -8,7 +8,7 @@ use crate::chunked::Chunks;
 use crate::error::Error;
 use crate::stream::{Stream, is_timeout};
 
-/// So many heads may come before the one that counts: `100 Continue` and the like.
+/// At most this many heads may come before the one that counts: `100 Continue` and the like.
 const MOST_INTERIM: u32 = 8;
 
 /// A connection to a server.

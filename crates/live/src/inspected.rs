@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// How long so many places take in all.
+    /// How long `places` places take in all.
     pub fn whole(&self, places: usize) -> Option<Duration> {
         Plan::new(places, self).whole()
     }

@@ -81,7 +81,7 @@ impl Drop for Running {
     }
 }
 
-/// What a session told. It is over after so many chunks, as soon as they have the program's function.
+/// What a session told. It is over after `wanted` chunks, as soon as they have the program's function.
 struct Told<'a> {
     chunks: Vec<Vec<u8>>,
     wanted: usize,

@@ -90,7 +90,7 @@ impl OffCpu {
     }
 }
 
-/// The longest times, at most so many, and sums of the others, at most as many again.
+/// The longest times, at most `most` of them, and sums of the others, at most as many again.
 fn reduced(
     rows: Vec<OffCpuTime>,
     mut sums: Vec<OffCpuTime>,

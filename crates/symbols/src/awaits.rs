@@ -41,7 +41,7 @@ struct Chain {
     stands_for: u64,
 }
 
-/// Callers are inferred from so many chains or more; in proportion to what they stand for, where so many tell that.
+/// Callers are inferred from at least this many chains; in proportion to what they stand for, where as many show that.
 const FEWEST_CHAINS: u64 = 5;
 
 /// What was looked at again so often tells how many may be inferred: so many times what it stands for, because those

@@ -115,7 +115,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(Change::Move { from, to, size }))
     }
 
-    /// So many bytes; `None` where the input ends before.
+    /// The next `N` bytes; `None` where the input ends before.
     fn bytes<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
         let mut bytes = [0; N];
         match self.input.read_exact(&mut bytes) {

@@ -15,7 +15,7 @@ pub(crate) struct Found {
     pub(crate) ambiguous: u64,
 }
 
-/// A map in which each line covers each address is made up; after so many names nothing more is read.
+/// A map in which each line covers each address is made up; after this many names nothing more is read.
 const MOST_NAMES: u64 = 1 << 30;
 
 /// A longer text is no name.

@@ -51,7 +51,7 @@ pub(crate) struct NameFiles {
 
 /// What kept files may take: node itself takes 40 to 60 MB.
 const MOST_KEPT_BYTES: u64 = 80 << 20;
-/// A perf map can have gigabytes: while a recording grows, reading it takes one part in so many of the time.
+/// A perf map can have gigabytes: while a recording grows, reading it takes at most one part in this many of the time.
 const MAP_PART: u32 = 100;
 
 impl NameFiles {

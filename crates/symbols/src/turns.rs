@@ -18,7 +18,7 @@ const NOT_FOUND: &str = "its loop was not found";
 /// Where switches and counters differ by more than this, switches were lost.
 const TRUSTED_NS: u64 = 20_000_000;
 
-/// So many times off the CPU are remembered of a thread: a busy one has that many in some seconds.
+/// At most this many times off the CPU are kept of a thread: a busy one has that many in some seconds.
 const MOST_SPANS: usize = 1 << 13;
 
 /// What is known of a loop, from all watches of its thread.

@@ -86,7 +86,7 @@ pub(crate) const MOST_FRAMES: usize = 1 << 12;
 /// Stacks are not larger.
 const MOST_STACK: u64 = 8 << 20;
 
-/// Beyond so many processes, all are forgotten: a made-up recording has millions.
+/// Beyond this many processes, all are forgotten: a made-up recording has millions.
 const MOST_PROCESSES: usize = 64;
 
 /// Mappings of one process that are looked at, those of code among them, and what of these has tables.

@@ -332,7 +332,7 @@ pub struct Sample<'a> {
 /// What waits for a function that runs after an `await`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Awaits<'a> {
-    /// So many addresses of the call chain, from its leaf on, ran since the `await`.
+    /// How many addresses of the call chain, from its leaf on, ran since the `await`.
     pub resumed: u32,
     /// The suspended callers, the innermost first: rows of [`JavaScript`](crate::JavaScript) frames.
     pub awaiters: &'a [u32],

@@ -57,7 +57,7 @@ pub trait Sink {
     /// A part of a script that a transpiler made: the parts of one script come one after the other.
     fn script(&mut self, _part: &ScriptPart<'_>) {}
 
-    /// So many frames of generated code got no name when they were seen, and why.
+    /// How many frames of generated code got no name when they were seen, and why.
     fn unnamed(&mut self, _reason: &[u8], _count: u64) {}
 
     /// The CPU time so far: what is told last counts.
@@ -73,7 +73,7 @@ pub trait Sink {
     /// That many samples were lost.
     fn lost(&mut self, count: u64);
 
-    /// The recorder counted so many of its own losses.
+    /// How many of its own losses the recorder counted.
     fn loss(&mut self, _loss: Loss, _count: u64) {}
 
     /// The kernel sampled less for a while, to protect the machine.

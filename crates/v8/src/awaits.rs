@@ -46,7 +46,7 @@ pub struct Awaiter {
 /// What waits for a stack that the queue of microtasks has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwaitChain {
-    /// So many frames, from the innermost on, run since the `await`: the rest is V8's queue and what empties it.
+    /// How many frames, from the innermost on, run since the `await`: the rest is V8's queue and what empties it.
     pub resumed: usize,
     /// The innermost first; behind the last that waits may stand what began it.
     pub awaiters: Vec<Awaiter>,
@@ -72,7 +72,7 @@ pub enum ChainEnd {
     Changed,
     /// The chain comes back to where it was.
     Cycle,
-    /// There may be more: only so many links are followed.
+    /// There may be more: the number of links that are followed is limited.
     TooLong,
     /// An object was not what it should be.
     Unread(Reason),
@@ -106,7 +106,7 @@ impl ChainEnd {
     }
 }
 
-/// So many promises are followed.
+/// At most this many promises are followed.
 const MOST_HOPS: usize = 64;
 
 impl Reader {
@@ -170,7 +170,7 @@ struct Chain<'a> {
 struct Link {
     address: u64,
     word: u64,
-    /// So many callers were found before it was needed.
+    /// How many callers were found before it was needed.
     callers: usize,
 }
 

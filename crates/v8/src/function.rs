@@ -101,7 +101,7 @@ mod flag {
     pub(super) const INFERRED_NAME: u64 = 1 << 14;
 }
 
-/// So many names stand in a ScopeInfo; more are in a hash table.
+/// A ScopeInfo has at most this many names; more are in a hash table.
 const MOST_INLINE_NAMES: u64 = 75;
 
 const MOST_LOCALS: u64 = 1 << 20;

@@ -15,7 +15,7 @@ const LINE: usize = 256;
 /// Larger reads are not kept.
 const LARGEST_KEPT: usize = 1 << 10;
 
-/// When so many are kept, all are dropped.
+/// When this many are kept, all are dropped.
 const MOST_LINES: usize = 1 << 14;
 const MOST_MAPS: usize = 1 << 14;
 
@@ -35,7 +35,7 @@ pub(crate) struct Kept {
     has_begun: bool,
 }
 
-/// So many batches a line is remembered for, and so many lines are.
+/// A line is kept for at most this many batches, and at most this many lines are kept.
 const LONGEST_HABIT: u32 = 32;
 const MOST_HABITS: usize = 48;
 

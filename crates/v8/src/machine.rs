@@ -17,7 +17,7 @@ pub(crate) struct Machine {
     pub(crate) saves_fp_bytes: usize,
     /// The first byte of each instruction that returns.
     pub(crate) returns: &'static [u8],
-    /// Optimised code makes its frame within so many bytes, or it makes none.
+    /// Optimised code makes its frame within this many bytes, or it makes none.
     pub(crate) prologue: usize,
     /// The same for WebAssembly, which makes its frame first.
     pub(crate) wasm_prologue: usize,

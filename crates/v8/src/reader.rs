@@ -82,7 +82,7 @@ impl Bytecode {
     }
 }
 
-/// When a cache has so many entries, it is emptied.
+/// When a cache has this many entries, it is emptied.
 const MOST_ENTRIES: usize = 1 << 15;
 
 /// A program that makes more functions than this gets no new names.
@@ -94,10 +94,10 @@ const MOST_LONG_BYTES: usize = 32 << 20;
 /// When the names of scripts take so much, they are forgotten.
 const MOST_SCRIPT_BYTES: usize = 32 << 20;
 
-/// Maps seldom die: their types are kept for so many batches.
+/// Maps seldom die: their types are kept for this many batches.
 const BATCHES_PER_MAPS: u64 = 64;
 
-/// Code that generates code that generates code: after so many, no generator is found.
+/// Code that generates code that generates code: after this many steps the search ends.
 const MOST_GENERATORS: usize = 16;
 
 const LONGEST_BYTECODE: u64 = 1 << 22;

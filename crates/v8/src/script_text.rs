@@ -28,7 +28,7 @@ pub struct ScriptText {
     pub characters: usize,
 }
 
-/// A script may start so many lines below the start of its file.
+/// A script may start at most this many lines below the start of its file.
 const MOST_LINES_BEFORE: usize = 1 << 16;
 
 impl Reader {
@@ -42,7 +42,7 @@ impl Reader {
         self.state.told_scripts.remove(&(script.id, script.name.clone()));
     }
 
-    /// The address of a script's source map, at most so many characters; `None` where its text names none.
+    /// The address of a script's source map, of at most `most` characters; `None` where its text names none.
     pub fn map_url(
         &mut self,
         memory: &dyn Memory,

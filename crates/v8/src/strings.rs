@@ -16,7 +16,7 @@ pub(crate) enum Text {
 /// The characters that a name may have: longer ones are cut.
 pub(crate) const LONGEST_NAME: usize = 1 << 16;
 
-/// Concatenated strings are trees: so many nodes are looked at. The longest name has as many when it was made by
+/// Concatenated strings are trees: at most this many nodes are read. The longest name has as many when it was made by
 /// `repeat`, whose leaves have 7 characters or more.
 const MOST_NODES: usize = 1 << 15;
 

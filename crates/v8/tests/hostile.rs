@@ -143,7 +143,7 @@ fn memory_without_sense_gives_no_names() {
     }
 }
 
-/// Fails every so many reads.
+/// Fails one read in `each`, from the one called `first` on.
 struct Failing<'a> {
     memory: &'a Sparse,
     reads: Cell<usize>,

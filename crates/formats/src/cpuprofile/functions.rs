@@ -23,7 +23,7 @@ const OURS: &str = "nodescope:";
 const DEEPEST: usize = 6;
 /// Where more functions than this have one name, those in other scripts are not considered.
 const MOST_NAMESAKES: usize = 8;
-/// So many functions are considered for one caller, and so many calls are remembered.
+/// At most this many functions are considered for one caller, and this many calls are remembered.
 const MOST_LINKED: usize = 4096;
 const MOST_CALLS: usize = 1 << 16;
 /// No function of Node's own is longer, but for its REPL.
@@ -370,7 +370,7 @@ impl Functions {
     }
 }
 
-/// V8's profiler cuts the names of scripts after so many units of UTF-16; its list of functions does not.
+/// V8's profiler cuts the names of scripts after this many units of UTF-16; its list of functions does not.
 const LONGEST_URL: usize = 1024;
 
 fn is_cut(url: &str) -> bool {

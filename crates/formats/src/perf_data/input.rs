@@ -91,7 +91,7 @@ impl<R: Read> Input<R> {
         self.position += count as u64;
     }
 
-    /// Makes sure that so many bytes are in the buffer.
+    /// Makes sure that `count` bytes are in the buffer.
     fn fill(&mut self, count: usize) -> bool {
         while self.filled - self.start < count && !self.ended {
             self.buffer.copy_within(self.start..self.filled, 0);

@@ -138,7 +138,7 @@ fn known(id: u32) -> Option<u32> {
     (id != u32::MAX).then_some(id)
 }
 
-/// What waits for a chain of so many addresses, but for the rows, which go to `awaiters`.
+/// What waits for a chain of this length, but for the rows, which go to `awaiters`.
 fn read_awaits(
     words: &mut impl Iterator<Item = u64>,
     length: usize,

@@ -19,7 +19,7 @@ pub(super) fn escape(text: &str) -> String {
     xml
 }
 
-/// A number with at most so many decimals, and without zeros at its end.
+/// A number with at most `decimals` decimals, and without zeros at its end.
 pub(super) fn number(value: f64, decimals: usize) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let mut text = String::new();

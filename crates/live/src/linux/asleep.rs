@@ -18,7 +18,7 @@ pub(super) const WAITS_EVENT: u32 = u32::MAX;
 /// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
 pub(super) const PLACE_REGISTERS: u64 = 1 << HERE.registers.sp | 1 << HERE.registers.pc;
 
-/// So many stacks wait for their weights at most.
+/// At most this many stacks wait for a weight.
 const MOST_CHAINS: usize = 256;
 
 /// What the watch of event loops has seen since the last time.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What a recording takes at most, mostly in the end, when names are looked up.
 const NEEDED: u64 = 48 << 20;
-/// We may take one part of so many of what is left.
+/// nodescope may take one part in this many of what is left.
 const SHARE: u64 = 4;
 
 /// The oom_score_adj of the process that the kernel kills first.

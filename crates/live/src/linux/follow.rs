@@ -33,7 +33,7 @@ pub(super) struct Follower {
     looks: u32,
 }
 
-/// After so many looks for a map, only every so many-th is one.
+/// After this many looks for a map, only one in as many is made.
 const MANY_LOOKS: u32 = 20;
 
 impl Follower {

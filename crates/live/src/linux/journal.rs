@@ -15,7 +15,7 @@ use capture::{own, records, strip};
 
 /// Where records begin.
 const BODY: u64 = 4096;
-/// What the head has room for: the rings of so many CPUs.
+/// The head has room for the rings of this many CPUs.
 const MOST_POSITIONS: usize = 500;
 /// More than is ever waiting: what a made-up head says is not believed.
 const MOST_BYTES: u64 = 1 << 30;
@@ -78,7 +78,7 @@ impl Journal {
         self.write_head()
     }
 
-    /// So many records were handed over: all of them.
+    /// All `taken` records were handed over.
     pub(super) fn forget(&mut self, taken: u64) -> io::Result<()> {
         if (self.first, self.end) == (taken, BODY) {
             return Ok(());
@@ -87,7 +87,7 @@ impl Journal {
         self.write_head()
     }
 
-    /// What was written down behind so many records, by a program that has ended.
+    /// What a program that has ended wrote behind the first `taken` records.
     pub(super) fn rest(&self, taken: u64) -> Option<Rest> {
         let mut head = [0; BODY as usize];
         let length = self.file.read_at(&mut head, 0).ok()?;

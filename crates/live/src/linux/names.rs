@@ -49,7 +49,7 @@ pub(super) struct Names {
     meanwhile: Vec<u8>,
 }
 
-/// A recording tells of so many crashes: more say nothing new.
+/// A recording reports at most this many crashes: more say nothing new.
 const MOST_CRASHES: u32 = 1000;
 
 /// What a recorder says when it gives up.

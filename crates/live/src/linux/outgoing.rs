@@ -128,7 +128,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// For tests of what happens then: crashes at so many records. Programs that are released do not know of it.
+/// For tests of what happens then: crashes after this many records. Programs that are released do not know of it.
 fn panic_if_asked(records: u64) {
     if cfg!(debug_assertions)
         && let Some(most) =

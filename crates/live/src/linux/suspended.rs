@@ -27,7 +27,7 @@ const PAGE: u64 = 4096;
 const IS_PRESENT: u64 = 1 << 63;
 const IS_SWAPPED: u64 = 1 << 62;
 
-/// So many pages are asked for at once.
+/// How many pages one call asks for.
 const PAGES_AT_ONCE: u64 = 1 << 14;
 
 /// Searches a process, whose V8 the walker knows by now.

@@ -54,7 +54,7 @@ pub(crate) enum Observation {
     Loop(LoopSeen),
     /// A long turn that has ended.
     Turn { pid: u32, tid: u32, turn: LongTurn },
-    /// So many quick turns without a wait between them.
+    /// Quick turns without a wait between them.
     Quick { pid: u32, tid: u32, start_ns: u64, end_ns: u64, turns: u64 },
     /// Where a thread sleeps inside of a long turn. It is told later how long.
     Stack { number: u64, pid: u32, tid: u32, time_ns: u64, stack: SleepingStack },

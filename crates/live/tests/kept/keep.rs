@@ -49,8 +49,8 @@ impl Drop for Running {
     }
 }
 
-/// Records so many samples and a long turn; what was kept, and the records that came out meanwhile.
-/// Nothing where perf events are not permitted.
+/// Records some samples and a long turn; what was kept, and the records that came out meanwhile. Nothing where perf
+/// events are not permitted.
 pub fn keep(node: &Path, pid: u32, most_samples: usize) -> Option<(Kept, Vec<u8>)> {
     let options = Options {
         frequency: FREQUENCY,

@@ -6,7 +6,7 @@ use crate::ids::ThreadId;
 
 /// Times that are closer than this belong together.
 const LONG_GAP_NS: u64 = 3600 * SECOND_NS;
-/// So many times the length of the others, a gap is no pause of theirs.
+/// A gap that is this many times as long as the others is no pause of theirs.
 const FAR: u64 = 100;
 const SECOND_NS: u64 = 1_000_000_000;
 

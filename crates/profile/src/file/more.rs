@@ -18,7 +18,8 @@ use crate::tables::{Module, Package, PackageUse, Process, Samples, Source, Threa
 
 /// A header that is longer is no part of a recording: a second has some hundred new names.
 const LONGEST_HEADER: usize = 8 << 20;
-/// So many bytes of texts stand in one chunk; as JSON they are up to six times as long. A text that is longer is cut.
+/// One chunk has at most this many bytes of texts; as JSON they are up to six times as long. A text that is longer is
+/// cut.
 const MOST_TEXT: usize = 1 << 20;
 
 /// The names of the columns with the numbers of rows that are told again.

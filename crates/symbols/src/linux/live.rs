@@ -36,7 +36,7 @@ const NUMBERS: RegisterNumbers = X86_64.registers;
 /// A stack with so few frames of native code has lost its callers: every thread has more.
 const FEW_STEPS: usize = 3;
 
-/// So many frames the kernel follows by frame pointers, unless it was told otherwise.
+/// The kernel follows at most this many frame pointers, unless it was configured otherwise.
 const KERNEL_FRAMES: usize = 127;
 
 /// What a walker found.
@@ -133,7 +133,8 @@ impl Rows {
 /// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
 type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 
-/// When so many frames are known, they are told again: a program that makes functions for days must not fill memory.
+/// When this many frames are known, the table starts anew: a program that makes functions for days must not fill
+/// memory.
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {
@@ -346,8 +347,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were
-    /// resumed after an `await`.
+    /// Puts the frames of the steps into `chain`, with their names where the heap has them. `resumed` is how many of
+    /// them were resumed after an `await`.
     fn name_steps(
         &mut self,
         sample: &Sample<'_>,

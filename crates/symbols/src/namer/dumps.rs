@@ -18,7 +18,7 @@ struct DumpedEvents<'a> {
     left_out: u64,
 }
 
-/// While a recording grows, reading jitdumps takes one part in so many of the time.
+/// While a recording grows, reading jitdumps takes at most one part in this many of the time.
 const DUMP_PART: u32 = 50;
 
 /// More pieces of code than large programs have in days.

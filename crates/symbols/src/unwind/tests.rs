@@ -85,7 +85,7 @@ fn a_function_without_a_frame_has_its_caller_on_top() {
     assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
 }
 
-/// A chain of so many frames, each of two words, behind the first two words.
+/// A chain of `frames` frames, each of two words, behind the first two words.
 fn chain(frames: u64) -> Vec<u64> {
     let frame = |at: u64| [STACK + 32 + at * 16, CODE + 0x100 + at % 64 * 16];
     [[1, 2]].into_iter().chain((0..frames).map(frame)).flatten().collect()

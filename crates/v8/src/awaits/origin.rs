@@ -17,7 +17,7 @@ const FIRST_ARGUMENTS: u64 = 4;
 /// Of a map: the constructor of its objects, or the map that it was made from.
 const MAP_CONSTRUCTOR: u64 = 32;
 
-/// So many properties at most are added to an object, one map after the other, before V8 makes a dictionary of it.
+/// At most this many properties are added to an object, one map after the other, before V8 makes a dictionary of it.
 const MOST_MAPS: usize = 1200;
 
 /// What a handler of a server is given.
@@ -158,7 +158,8 @@ impl Chain<'_> {
         self.reader.add(function).ok()
     }
 
-    /// The functions of packages that the last promises will call, when the work of so many callers is done.
+    /// The functions of packages that the last promises will call, when the work of the first `callers` callers is
+    /// done.
     fn handlers_of_packages(&mut self, callers: usize) -> Vec<FunctionId> {
         let handlers = std::mem::take(&mut self.handlers).into_iter();
         let last: Vec<u64> =

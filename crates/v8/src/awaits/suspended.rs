@@ -16,10 +16,10 @@ use crate::reason::Reason;
 /// More functions than people look at.
 const MOST_FUNCTIONS: usize = 1 << 18;
 
-/// So many places and chains are told.
+/// At most this many places and chains are returned.
 const MOST_SHOWN: usize = 1 << 10;
 
-/// What is known of memory is looked at again after so many functions.
+/// What is known of memory is read again after this many functions.
 const BATCH: usize = 512;
 
 /// The async functions that are suspended.

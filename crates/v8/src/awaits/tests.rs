@@ -197,7 +197,7 @@ impl Made {
         self.set(generator, 72, self.object(ARRAY, &[&[length], arguments].concat()));
     }
 
-    /// A context of so many slots from the third on.
+    /// A context with these slots from the third on.
     fn context(&self, kind: u16, slots: &[u64]) -> u64 {
         let length = number(slots.len() as i32 + 2);
         self.object(kind, &[&[length, 0, 0], slots].concat())

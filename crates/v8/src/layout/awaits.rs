@@ -14,7 +14,7 @@ pub(crate) struct AwaitLayout {
     pub(crate) await_context: u16,
     pub(crate) contexts: RangeInclusive<u16>,
     pub(crate) plain_context: u16,
-    /// So many slots the context of a promise's own resolve function has.
+    /// How many slots the context of a promise's own resolve function has.
     pub(crate) resolve_slots: i32,
     pub(crate) oddball: u16,
     pub(crate) promise: u16,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Binary digits that are kept of a delay, in microseconds: it is known no better than looks follow each other.
 const DIGITS: u32 = 3;
-/// So many moments may wait for the end of one turn; a turn with more is long, and those are known exactly.
+/// At most this many moments wait for the end of one turn; a turn with more is long, and long turns are known exactly.
 const MOST_OPEN: usize = 64;
 
 /// Pauses between moments differ by this part, by chance: a program may do something every 30 ms, too.

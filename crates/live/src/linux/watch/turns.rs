@@ -76,7 +76,7 @@ pub(crate) struct LongTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Long(LongTurn),
-    /// So many quick turns without a wait between them.
+    /// Quick turns without a wait between them.
     Quick {
         start_ns: u64,
         end_ns: u64,

@@ -9,10 +9,10 @@ use v8::{AwaitChain, Awaiter, ChainEnd, Frame, Kind, Stack};
 
 use super::{Walker, place_of};
 
-/// So many of the last 32 samples make reading at once worth its cost.
+/// When this many of the last 32 samples ran after an `await`, reading at once is worth its cost.
 const MANY_AWAITS: u32 = 8;
 
-/// A sample stands for at most so many others, in thousandths: where so many are lost, chance has a large part in it.
+/// A sample stands for at most this many others, in thousandths: where more are lost, chance has a large part in it.
 const MOST_STANDS_FOR: u32 = 20_000;
 
 /// The async functions of a process that are suspended, as rows of frames.

@@ -18,9 +18,9 @@ use crate::source_maps::{is_transpiled_name, script_path};
 const MOST_CHARACTERS: usize = 16 << 20;
 /// So much is read in a second, and one script more.
 const MOST_PER_SECOND: usize = 16 << 20;
-/// So many rounds are tried after the first.
+/// How many rounds follow the first.
 const MOST_TRIES: u32 = 32;
-/// So many scripts wait for their turn.
+/// At most this many scripts wait for their turn.
 const MOST_WAITING: usize = 1 << 12;
 
 /// The scripts of all processes.
