@@ -113,7 +113,7 @@ fn a_loop_that_waits() {
             "   Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by",
             "   poll (server.js:4).",
             "   exec, execFile and spawn do not block the loop.",
-            "   A request arriving at any moment waited 0 ms (median), 294 ms (p99), 304 ms (worst).",
+            "   The loop was free 67 % of the time; a request waited 0 ms (median), 294 ms (p99), 304 ms (worst).",
             "",
             "Nothing else stands out.",
             "Of your own code, render (views.js:12) caused most: 100 %.",
@@ -163,6 +163,8 @@ fn all_stalls_are_counted() {
             "{text}"
         );
         assert_eq!(text.contains("… 97 more; -n 0 shows all"), rows == "3", "{text}");
+        let waited = "waited\n    busy  median     p99   worst\n  16.7 %    0 ms  ";
+        assert!(text.contains(waited), "a single loop has a row, too: {text}");
     }
     let report = json(&["report", "--json", &path]);
     assert_eq!(report["stalls"].as_array().unwrap().len(), 100);

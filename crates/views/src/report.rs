@@ -141,6 +141,7 @@ impl Report {
             duration_ns,
             samples,
             own: &self.own_functions,
+            folders: &self.folders,
             counted: self.counted,
         };
         (self.loop_notes, self.closing) =

@@ -50,6 +50,6 @@ fn kind(telling: &Telling<'_>, group: &EntryGroup, mentions: &mut Vec<Mention>) 
 
 /// `list, catalogue.js:12`
 fn words(telling: &Telling<'_>, row: &EntryRow) -> String {
-    let place = place_of(row.file.as_deref().map(|file| telling.short(file)), row.line);
+    let place = place_of(row.file.as_deref().map(|file| telling.folders.short(file)), row.line);
     if place.is_empty() { row.words() } else { format!("{}, {place}", row.words()) }
 }

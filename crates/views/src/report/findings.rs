@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, Mention};
+use crate::shorten::Folders;
 use crate::stalls::Span;
 use crate::text::{fit_end, fit_start};
 use crate::work::Doings;
@@ -73,6 +74,8 @@ pub(super) struct Telling<'a> {
     /// The samples behind the shares of `own`.
     pub(super) samples: u64,
     pub(super) own: &'a [FunctionRow],
+    /// The folders whose paths are told from there on.
+    pub(super) folders: &'a Folders,
     /// Whether samples were really counted; folded stacks may hold anything, and nothing is known of their error.
     pub(super) counted: bool,
 }
@@ -181,22 +184,13 @@ impl Telling<'_> {
         Some(self.place_words(&place.function, place.file.as_deref(), place.line))
     }
 
-    /// A function and its place, from the folder of the process on.
+    /// A function and its place, as short as in tables.
     pub(super) fn place_words(&self, name: &str, file: Option<&str>, line: Option<u32>) -> String {
         let name = fit_start(name, LONGEST_NAME);
-        match super::place_of(file.map(|file| self.short(file)), line).as_str() {
+        match super::place_of(file.map(|file| self.folders.short(file)), line).as_str() {
             "" => name,
             place => format!("{name} ({})", fit_end(place, LONGEST_PLACE)),
         }
-    }
-
-    pub(super) fn short<'a>(&self, path: &'a str) -> &'a str {
-        let folders = self.profile.processes().iter().filter_map(|process| process.folder.some());
-        let inside = |folder: &str| path.strip_prefix(folder)?.strip_prefix('/');
-        folders
-            .filter_map(|folder| inside(self.profile.text(folder)))
-            .min_by_key(|rest| rest.len())
-            .unwrap_or(path)
     }
 
     /// Whose loop it is, where there are several.

@@ -89,8 +89,9 @@ pub(in crate::report) fn closing(telling: &Telling<'_>) -> Vec<String> {
         return [Some(of_older(telling)), gc_sentence(telling)].into_iter().flatten().collect();
     }
     if !telling.findings.list.is_empty() {
-        let gc = gc_sentence(telling).filter(|_| !is_told(telling));
-        return [Some("Nothing else stands out.".to_owned()), gc].into_iter().flatten().collect();
+        let first = Some("Nothing else stands out.".to_owned());
+        let more = [first, super::delay::untold(telling), gc_sentence(telling)];
+        return more.into_iter().flatten().collect();
     }
     let mut text = vec!["Nothing stands out.".to_owned(), healthy(telling)];
     if free(telling).is_some_and(|free| free >= 0.5) {
