@@ -297,6 +297,39 @@ fn long_collections_are_told_with_their_rhythm() {
     );
 }
 
+/// Workers that do the same collect in the same rhythm, each at times of its own.
+#[test]
+fn collections_of_several_workers_have_the_rhythm_of_each() {
+    let first = |every_ms: [u64; 4], longest_ms: u64| {
+        let mut service = Service::new(30);
+        for (worker, every_ms) in (0..4).zip(every_ms) {
+            let (with, thread) = sibling(service, 5001 + worker, 28 * SECOND);
+            service = with;
+            service.main = thread;
+            for row in 0..3 {
+                let start = (u64::from(worker) * 700 + row * every_ms) * MS;
+                let length = if row == 2 { longest_ms } else { 310 } * MS;
+                service = service.turn(TurnKind::Turn, start, length, [length, 0, 0]);
+                service = service.ran(thread, &[TIMERS, COPY, MARK_COMPACT], start, length);
+            }
+        }
+        words(service)[0].clone()
+    };
+    assert_eq!(
+        first([9_800; 4], 340),
+        "Full garbage collections stopped each of 4 event loops every 9.8 s for 310 ms (longest 340 ms): 3.8 s of 4 × 30 s."
+    );
+    assert_eq!(
+        first([9_800; 4], 310),
+        "Full garbage collections stopped each of 4 event loops every 9.8 s for 310 ms: 3.7 s of 4 × 30 s."
+    );
+    assert_eq!(
+        first([9_800, 9_800, 9_800, 5_000], 310),
+        "Full garbage collections stopped 4 event loops 12 times, 310 ms each: 3.7 s of 4 × 30 s.",
+        "one of them has another rhythm"
+    );
+}
+
 /// V8 also collects in tasks of its own, between turns: then no function is running, but most was allocated by one.
 #[test]
 fn collections_that_no_function_began_have_one_that_allocated() {

@@ -25,7 +25,6 @@ use crate::{Busy, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
 const LONGEST_NAME: usize = 80;
 const LONGEST_PLACE: usize = 120;
 pub(super) use closing::{closing, loop_notes, most_cpu};
-use stalls::stops;
 
 /// Something that stands out.
 #[derive(Debug, Serialize)]
