@@ -239,6 +239,19 @@ fn a_healthy_service() {
     );
 }
 
+/// The head has one line of quality: how well callers across await are known stands with the entries.
+#[test]
+fn callers_across_await_are_told_under_the_entries() {
+    let mut service = waiting();
+    service.builder.meta().losses.awaits.read = 9;
+    let scratch = Scratch::new("report-awaits");
+    let text = succeeds(&["report", &file(&scratch, service)]);
+    let (head, tables) = text.split_once("What asked for the work").unwrap();
+    assert!(!head.contains("after an await"), "{head}");
+    let (entries, _) = tables.split_once("\n\n").unwrap();
+    assert!(entries.contains("\n9 samples ran after an await: "), "{entries}");
+}
+
 #[test]
 fn few_samples_name_no_share() {
     let service = identified(Service::new(30)).watched(29 * SECOND);

@@ -1,7 +1,7 @@
 //! What the report says, word for word: sentences, findings, what the page is told, and what changed between two
 //! recordings.
 
-use profile::{FunctionId, Profile, Role, TurnKind};
+use profile::{AwaitCounts, FunctionId, Profile, Role, TurnKind};
 use views::{
     Compared, Comparison, Figure, Measure, Report, Selection, compare, compare_all, gist, said,
     weigh_busy,
@@ -144,6 +144,29 @@ fn cautions_are_told_from_what_is_well() {
         ]
     );
     assert_eq!(said.warnings, ["the recorder was stopped"]);
+}
+
+/// One line of quality: how well entries are known is told with the entries, unless much is not known.
+#[test]
+fn callers_across_await_are_told_with_the_entries() {
+    let told = |late: u64| {
+        let mut service = Service::new(2);
+        let awaits = AwaitCounts { read: 40, inferred: 50 - late, late, ..AwaitCounts::default() };
+        service.builder.meta().losses.awaits = awaits;
+        let main = service.main;
+        said(&service.ran(main, &[TIMERS, RENDER], 0, SECOND).done())
+    };
+    let calm = told(10);
+    assert_eq!(calm.sentences.len(), 1, "{:?}", calm.sentences);
+    assert_eq!(
+        calm.notes,
+        [
+            "90 samples ran after an await: their callers were read for 44 %, inferred from other samples for 44 %, unknown for 11 %."
+        ]
+    );
+    let caution = "Callers across await are not known for 30 % of all samples: these stand alone, as “after await”.";
+    let sentences = told(30).sentences;
+    assert_eq!((sentences[1].text.as_str(), sentences[1].is_caution), (caution, true));
 }
 
 #[test]

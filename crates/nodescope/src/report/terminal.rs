@@ -39,6 +39,9 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
             let more = format!("  … {} more; -n 0 shows all", thousands((rows - limit) as u64));
             let _ = writeln!(text, "{}", style.dim(&more));
         }
+        if let Some(note) = report.awaits().filter(|_| section.title == ENTRIES) {
+            let _ = writeln!(text, "{}", style.dim(&fitting(&note)));
+        }
     }
     text
 }
@@ -93,6 +96,8 @@ fn findings(report: &Report, limit: usize, style: &Style) -> String {
 
 /// The table that adds up to everything.
 const ALWAYS_WHOLE: &str = "Where the time went";
+/// The table under which it is told how well entries are known.
+const ENTRIES: &str = "What asked for the work";
 
 /// A table under its title.
 struct Section<'a> {
@@ -104,7 +109,7 @@ struct Section<'a> {
 fn sections(report: &Report) -> Vec<Section<'static>> {
     vec![
         Section { title: ALWAYS_WHOLE, columns: CATEGORY_COLUMNS, rows: categories(report) },
-        Section { title: "What asked for the work", columns: ENTRY_COLUMNS, rows: entries(report) },
+        Section { title: ENTRIES, columns: ENTRY_COLUMNS, rows: entries(report) },
         Section {
             title: "Your code, by the time it caused (with the packages, engine and kernel that it called)",
             columns: OWN_COLUMNS,
