@@ -116,7 +116,7 @@ fn a_loop_that_waits() {
             "   The loop was free 67 % of the time; a request waited 0 ms (median), 294 ms (p99), 304 ms (worst).",
             "",
             "Nothing else stands out.",
-            "Of your own code, render (views.js:12) caused most: 100 %.",
+            "Of your own code, render (views.js:12) caused most: 100 % of all CPU time.",
         ]
     );
     // A part of it, clipped.
@@ -233,7 +233,7 @@ fn a_healthy_service() {
             "time of the event loop (11 % of its CPU time); its helper threads used 15 % of all CPU time. Not",
             "throttled.",
             "If replies are slow, look outside the loop: database, upstream services, connection pools.",
-            "Of your own code, render (views.js:12) caused most: 85 %.",
+            "Of your own code, render (views.js:12) caused most: 85 % of all CPU time.",
         ],
         "{text}"
     );

@@ -13,9 +13,9 @@ use views::{
 
 use crate::service::*;
 
-const LIST: Code = ("list", "/srv/server.js", 10, Category::App);
-const COPY: Code = ("copySettings", "/srv/settings.js", 6, Category::App);
-const PARSE: Code = ("v8::internal::Builtin_JsonParse(int)", "", 0, Category::Runtime);
+pub const LIST: Code = ("list", "/srv/server.js", 10, Category::App);
+pub const COPY: Code = ("copySettings", "/srv/settings.js", 6, Category::App);
+pub const PARSE: Code = ("v8::internal::Builtin_JsonParse(int)", "", 0, Category::Runtime);
 const STRINGIFY: Code = ("v8::internal::Builtin_JsonStringify(int)", "", 0, Category::Runtime);
 const SCAVENGE: Code = ("Heap::Scavenge", "", 0, Category::Gc);
 
@@ -27,7 +27,7 @@ fn ids(found: &Findings) -> Vec<&'static str> {
     found.list.iter().map(|found| found.id).collect()
 }
 
-fn words(service: Service) -> Vec<String> {
+pub fn words(service: Service) -> Vec<String> {
     let profile = service.done();
     let (selection, weights) = weigh_busy(&profile, &Selection::default());
     let report = Report::without_lists(&profile, &weights, &selection);
@@ -37,7 +37,7 @@ fn words(service: Service) -> Vec<String> {
 }
 
 /// Samples of a stack with functions of a package, spread evenly over the whole time.
-fn spread(mut service: Service, codes: &[Code], package: &str, time_ns: u64) -> Service {
+pub fn spread(mut service: Service, codes: &[Code], package: &str, time_ns: u64) -> Service {
     let stack = stack_of(&mut service.builder, codes, package);
     let info = LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true };
     let (lane, thread) = (service.builder.lane(info), service.main);
@@ -51,7 +51,7 @@ fn spread(mut service: Service, codes: &[Code], package: &str, time_ns: u64) -> 
 }
 
 /// Another process of the same program, whose loop was watched and was free for so long.
-fn sibling(service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId) {
+pub fn sibling(service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId) {
     started_by(None, service, pid, polled_ns)
 }
 
@@ -75,7 +75,7 @@ fn started_by(
 }
 
 /// A loop that is free for most of its time, and does this for a part of it, in short turns.
-fn doing(codes: &[Code], package: &str, time_ns: u64) -> Service {
+pub fn doing(codes: &[Code], package: &str, time_ns: u64) -> Service {
     let stack: Vec<Code> = [&[TIMERS, LIST], codes].concat();
     spread(Service::new(10).watched(5 * SECOND), &stack, package, time_ns)
 }
@@ -294,39 +294,6 @@ fn long_collections_are_told_with_their_rhythm() {
             "All began while copySettings (settings.js:6) allocated. CPU samples do not show what stays alive.",
             "All collections together took 4 % of the time of the event loop (100 % of its CPU time).",
         ]
-    );
-}
-
-/// Workers that do the same collect in the same rhythm, each at times of its own.
-#[test]
-fn collections_of_several_workers_have_the_rhythm_of_each() {
-    let first = |every_ms: [u64; 4], longest_ms: u64| {
-        let mut service = Service::new(30);
-        for (worker, every_ms) in (0..4).zip(every_ms) {
-            let (with, thread) = sibling(service, 5001 + worker, 28 * SECOND);
-            service = with;
-            service.main = thread;
-            for row in 0..3 {
-                let start = (u64::from(worker) * 700 + row * every_ms) * MS;
-                let length = if row == 2 { longest_ms } else { 310 } * MS;
-                service = service.turn(TurnKind::Turn, start, length, [length, 0, 0]);
-                service = service.ran(thread, &[TIMERS, COPY, MARK_COMPACT], start, length);
-            }
-        }
-        words(service)[0].clone()
-    };
-    assert_eq!(
-        first([9_800; 4], 340),
-        "Full garbage collections stopped each of 4 event loops every 9.8 s for 310 ms (longest 340 ms): 3.8 s of 4 × 30 s."
-    );
-    assert_eq!(
-        first([9_800; 4], 310),
-        "Full garbage collections stopped each of 4 event loops every 9.8 s for 310 ms: 3.7 s of 4 × 30 s."
-    );
-    assert_eq!(
-        first([9_800, 9_800, 9_800, 5_000], 310),
-        "Full garbage collections stopped 4 event loops 12 times, 310 ms each: 3.7 s of 4 × 30 s.",
-        "one of them has another rhythm"
     );
 }
 

@@ -47,7 +47,10 @@ fn a_loop_that_waits() {
     );
     assert_eq!(
         report.closing,
-        ["Nothing else stands out.", "Of your own code, render (views.js:12) caused most: 100 %.",]
+        [
+            "Nothing else stands out.",
+            "Of your own code, render (views.js:12) caused most: 100 % of all CPU time.",
+        ]
     );
     let sentences: Vec<String> = report.sentences().into_iter().map(|it| it.text).collect();
     assert_eq!(sentences, ["0.02 cores busy · 60 samples of cpu-clock, none known to be lost"]);
