@@ -109,7 +109,7 @@ fn each_kind_of_work_has_a_threshold() {
             "",
             [1500, 800],
             "console-output",
-            "process.stdout.write",
+            "process.stdout/stderr.write",
         ),
         (native("Builtins_RegExpPrototypeTest", Category::Regexp), "", [2500, 1800], "regexp", ""),
         (PARSE, "", [2500, 1800], "json", "JSON.parse"),

@@ -3,8 +3,98 @@
 use profile::{Category, TurnKind};
 use views::{Report, Selection, weigh_busy};
 
-use crate::finding_rules::{COPY, LIST, sibling, spread, words};
+use crate::finding_rules::{COPY, LIST, doing, sibling, spread, words};
 use crate::service::*;
+
+/// One pattern that makes a long turn backtracks; many quick matches that add up do not.
+#[test]
+fn only_a_pattern_that_takes_long_is_said_to_backtrack() {
+    let test: Code = ("Builtins_RegExpPrototypeTest", "", 0, Category::Regexp);
+    let pattern =
+        |name| -> [Code; 5] { [TIMERS, LIST, COPY, test, (name, "", 0, Category::Regexp)] };
+    let [one, other] = [pattern(r"/^(\w+\s?)*$/"), pattern(r"/\d+/")];
+    let told = |service: Service| words(service).pop().unwrap();
+    let quick = "Match less or shorter text; for fixed words, includes and indexOf cost less.";
+    assert_eq!(told(doing(&one[2..], "", 4 * SECOND)), quick);
+    let long = |other_ms: u64| {
+        let mut service = Service::new(10).watched(8 * SECOND);
+        let main = service.main;
+        for second in 0..4 {
+            let start = second * 2 * SECOND;
+            service = service.turn(TurnKind::Turn, start, 400 * MS, [400 * MS, 0, 0]);
+            service = service.ran(main, &one, start, (400 - other_ms) * MS);
+            service = service.ran(main, &other, start + (400 - other_ms) * MS, other_ms * MS);
+        }
+        told(service)
+    };
+    assert!(
+        long(0).starts_with("A pattern that takes this long mostly backtracks: "),
+        "{}",
+        long(0)
+    );
+    assert_eq!(long(200), quick, "many patterns on a long text");
+}
+
+/// Hashes have no form with a callback.
+#[test]
+fn cryptography_is_told_what_there_is_instead() {
+    let node = |name| (name, "node:internal/crypto/x", 60, Category::NodeCore);
+    let told = |name| words(doing(&[COPY, node(name)], "", 2 * SECOND)).pop().unwrap();
+    let callback =
+        "pbkdf2, scrypt, sign and others use the thread pool when they are given a callback.";
+    assert_eq!([told("pbkdf2Sync"), told("randomBytes")], [callback, callback]);
+    for name in ["update", "Hash.digest", "Cipheriv"] {
+        assert!(
+            told(name).starts_with("Hashes and ciphers have no form with a callback: "),
+            "{name}"
+        );
+    }
+}
+
+/// Standard error is written in the same way: no frame tells which of the two it is.
+#[test]
+fn a_write_may_be_to_standard_error() {
+    let write = ("anon_pipe_write", "", 0, Category::Kernel);
+    assert_eq!(
+        words(doing(&[COPY, write], "", 2 * SECOND))[..2],
+        [
+            "Writing to the console took 20 % of the time of the event loop.",
+            "process.stdout/stderr.write in list (server.js:10) → copySettings (settings.js:6).",
+        ]
+    );
+}
+
+/// Where the counters of the control group could not be read, a limit may be the reason.
+#[test]
+fn others_are_blamed_only_where_the_limit_is_known() {
+    let told = |limit| {
+        words(Service::new(10).watched(9 * SECOND).counted(300 * MS, 650 * MS, limit)).remove(0)
+    };
+    let waited = "Its threads together waited 6.5 s for a CPU in 10 s: other programs used them";
+    assert_eq!(told(Some((0, 0))), format!("{waited}."));
+    assert_eq!(told(None), format!("{waited}, or a CPU limit that could not be read."));
+}
+
+/// A limit that is reached beside slow code is not told as if it were all.
+#[test]
+fn a_limit_does_not_excuse_slow_code() {
+    let told = |throttled: u64| {
+        let mut service = Service::new(10).watched(3 * SECOND);
+        let main = service.main;
+        for second in 0..4 {
+            let (start, length) = (second * 2 * SECOND, 400 * MS);
+            let waited = if second < throttled { 350 * MS } else { 0 };
+            service =
+                service.turn(TurnKind::Turn, start, length, [length - waited, waited, waited]);
+            service = service.ran(main, &[TIMERS, LIST], start, length - waited);
+        }
+        let service = service.counted(300 * MS, 650 * MS, Some((9, 640 * MS)));
+        words(service).into_iter().find(|line| line.contains("by the CPU limit")).unwrap()
+    };
+    let figures = "throttled in 90 % of periods, 6.4 s of 10 s.";
+    assert_eq!(told(3), format!("Held back by the CPU limit, not by slow code: {figures}"));
+    assert_eq!(told(1), format!("Held back by the CPU limit: {figures}"));
+}
 
 /// A package with a sample or two is in most recordings.
 #[test]
