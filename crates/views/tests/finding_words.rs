@@ -1,9 +1,9 @@
 //! What findings say beside their rules: advice that fits, nothing that is not known, and the same as numbers.
 
 use profile::{Category, TurnKind};
-use views::{Report, Selection, weigh_busy};
+use views::{EntryKind, Report, Selection, weigh_busy};
 
-use crate::finding_rules::{COPY, LIST, doing, sibling, spread, words};
+use crate::finding_rules::{COPY, LIST, PARSE, doing, sibling, spread, words};
 use crate::service::*;
 
 /// One pattern that makes a long turn backtracks; many quick matches that add up do not.
@@ -118,6 +118,38 @@ fn a_share_that_may_be_noise_is_not_told() {
         ],
         "what shares are of is said once"
     );
+}
+
+/// What the words tell, programs need not take from the words.
+#[test]
+fn findings_have_their_figures() {
+    let row = |service: Service| {
+        let profile = service.done();
+        let (selection, weights) = weigh_busy(&profile, &Selection::default());
+        Report::without_lists(&profile, &weights, &selection).findings.remove(0)
+    };
+    let on_timeout: Code = ("listOnTimeout", "node:internal/timers", 540, Category::NodeCore);
+    let mut service = Service::new(30).watched(26 * SECOND);
+    let main = service.main;
+    for second in 0..4 {
+        let (start, length) = (second * 5 * SECOND, (400 + second * 10) * MS);
+        service = service.turn(TurnKind::Turn, start, length, [length, 0, 0]);
+        service = service.ran(main, &[on_timeout, LIST, COPY], start, length);
+    }
+    let stalls = row(service);
+    assert_eq!((stalls.count, stalls.worst_s, stalls.every_s), (Some(4), Some(0.43), Some(5.0)));
+    assert_eq!((stalls.share, stalls.samples), (Some(1.0), Some(166)));
+    assert_eq!(
+        stalls.entry.map(|entry| (entry.function, entry.line)),
+        Some(("list".to_owned(), Some(10)))
+    );
+    assert_eq!(stalls.asked_by, Some(EntryKind::Timer));
+    let json = row(doing(&[COPY, PARSE], "", 3 * SECOND));
+    assert_eq!((json.share, json.samples, json.worst_s), (Some(0.3), Some(300), None));
+    assert_eq!(json.entry.map(|entry| entry.function).as_deref(), Some("list"));
+    let limit =
+        row(Service::new(10).watched(SECOND).counted(300 * MS, 650 * MS, Some((9, 640 * MS))));
+    assert_eq!((limit.id, limit.share, limit.samples), ("cpu-limit", Some(0.9), None));
 }
 
 /// Workers that do the same collect in the same rhythm, each at times of its own.

@@ -5,6 +5,7 @@ mod called;
 mod closing;
 mod collected;
 pub(super) mod delay;
+mod figures;
 mod limits;
 mod loops;
 mod pool;
@@ -16,10 +17,10 @@ use serde::Serialize;
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, Mention};
 use crate::shorten::Folders;
-use crate::stalls::Span;
+use crate::stalls::{Span, path_of};
 use crate::text::{fit_end, fit_start};
 use crate::work::Doings;
-use crate::{Busy, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
+use crate::{Busy, EntryKind, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
 
 /// The columns that a function and its place may take in a sentence.
 const LONGEST_NAME: usize = 80;
@@ -40,8 +41,20 @@ pub struct FindingRow {
     pub place: Option<PlaceRow>,
     /// The line of the call, of work that a function asked for.
     pub call_line: Option<u32>,
+    /// The outermost function of the application on the way there, where that is another one.
+    pub entry: Option<PlaceRow>,
+    /// What called that, where the loop stood still for it: the kind of its entry.
+    pub asked_by: Option<EntryKind>,
     /// What the stalls waited for.
     pub waited_for: Option<String>,
+    /// The share that the text tells, from 0 to 1: docs/report.md says what it is of.
+    pub share: Option<f64>,
+    /// The samples of it.
+    pub samples: Option<u64>,
+    /// The longest time for which a loop stood still for it.
+    pub worst_s: Option<f64>,
+    /// The time from one such stop to the next on the same loop, where that is regular.
+    pub every_s: Option<f64>,
     /// Whether it has fewer samples than a share needs.
     pub too_few_samples: bool,
     /// A headline, and what to look at.
@@ -132,17 +145,38 @@ impl Telling<'_> {
             Finding::Gc(gc) => gc.rhythm.map_or(0, |rhythm| rhythm.count),
             _ => groups.iter().map(|group| group.count).sum(),
         };
+        let figures::Figures { share, samples, worst_ns, every_ns } =
+            figures::figures(&found.finding);
         FindingRow {
             id: found.id,
             lost_s: seconds(found.lost_ns),
             count: Some(count).filter(|count| *count > 0),
             place: place(self.profile, found.finding.function()),
             call_line: call_line.filter(|line| *line > 0),
+            entry: place(self.profile, self.entry(&found.finding)),
+            asked_by: first.map(|group| group.asked_by),
             waited_for: wait.map(crate::Wait::text).filter(|text| !text.is_empty()),
+            share,
+            samples,
+            worst_s: worst_ns.map(seconds),
+            every_s: every_ns.map(seconds),
             too_few_samples: matches!(&found.finding, Finding::Stalls(group) if group.of_samples < FEW_SAMPLES),
             text: self.words(found),
             whereabouts: self.whereabouts(&found.finding),
         }
+    }
+
+    /// The function where the path of a finding begins; none where that is the one that it names.
+    fn entry(&self, finding: &Finding) -> FunctionId {
+        let stack = match finding {
+            Finding::Called(called) => called.callers.first().map(|caller| caller.stack),
+            Finding::Package(package) => Some(package.stack),
+            _ => None,
+        };
+        let group = groups(finding).first().map(|group| group.entry);
+        let from_stack = || path_of(self.profile, self.doings, stack?).first().copied();
+        let entry = group.filter(|entry| entry.some().is_some()).or_else(from_stack);
+        entry.filter(|entry| *entry != finding.function()).unwrap_or(FunctionId::NONE)
     }
 
     fn whereabouts(&self, finding: &Finding) -> Whereabouts {

@@ -3,6 +3,7 @@
 use profile::StringId;
 
 use super::delay::figure;
+use super::figures::part_in_turns;
 use super::{LARGEST_USERS, Telling, capital};
 use crate::packages::{Versions, package_words, pulled_in_by};
 use crate::text::rough_percent;
@@ -15,7 +16,7 @@ impl Telling<'_> {
     /// `The event loop was busy 93 % of the time, mostly with short turns: what arrives has to queue.`
     pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
         let row = &busy.row;
-        let part = 1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
+        let part = part_in_turns(row);
         let effect = busy.median_ns.map_or("what arrives has to queue".to_owned(), |ns| {
             format!("half of all requests waited {} or longer", figure(Some(ns)))
         });
