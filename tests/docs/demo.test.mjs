@@ -23,14 +23,12 @@ const isUpdate = process.env.NODESCOPE_UPDATE !== undefined;
 /** The first block of README.md, between its fences: it begins with a headline, and not with a command. */
 const BLOCK = /(?<=^```\n)\S+ · pid [\s\S]*?(?=^```$)/m;
 
-/** The beginning of the report, up to its tables; how many callers of what awaited are known is for later readers. */
+/** The beginning of the report, up to its tables. */
 function head() {
   const env = { ...process.env, COLUMNS: "100", NO_COLOR: "1" };
   const options = { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
   const all = execFileSync(program, ["report", recording], options);
-  return `${all.slice(0, all.indexOf("\n\nWhere the time went"))}\n`
-    .replace(/^[\d,]+ samples ran after an await[\s\S]*?(?=\n\n)/m, "")
-    .replace("\n\n\n", "\n\n");
+  return `${all.slice(0, all.indexOf("\n\nWhere the time went"))}\n`;
 }
 
 function page() {

@@ -55,6 +55,16 @@ test("every report has the documented shape", { skip }, async () => {
   }
 });
 
+test("what the text of a finding tells is there as numbers, too", () => {
+  const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 28 };
+  const { findings } = JSON.parse(execFileSync(program, ["report", "--json", RECORDINGS[0]], options));
+  const [{ text, count, worst_s, every_s, share, samples, entry, asked_by }] = findings;
+  const [headline, cause] = text;
+  assert.match(headline, new RegExp(` ${count} times, .*, every ${every_s.toFixed(1)} s: `));
+  assert.ok(cause.includes(`${Math.round(share * 100)} % of it in the timer ${entry.function} (`), cause);
+  assert.ok(worst_s > 0.2 && samples > 100 && asked_by === "timer", `${worst_s} ${samples} ${asked_by}`);
+});
+
 /** Every object of the schema, with the path that leads to it. */
 function* objects(node, path = "") {
   if (node === null || typeof node !== "object") return;

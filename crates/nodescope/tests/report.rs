@@ -113,10 +113,10 @@ fn a_loop_that_waits() {
             "   Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by",
             "   poll (server.js:4).",
             "   exec, execFile and spawn do not block the loop.",
-            "   A request arriving at any moment waited 0 ms (median), 294 ms (p99), 304 ms (worst).",
+            "   The loop was free 67 % of the time; a request waited 0 ms (median), 294 ms (p99), 304 ms (worst).",
             "",
             "Nothing else stands out.",
-            "Of your own code, render (views.js:12) caused most: 100 %.",
+            "Of your own code, render (views.js:12) caused most: 100 % of all CPU time.",
         ]
     );
     // A part of it, clipped.
@@ -163,6 +163,8 @@ fn all_stalls_are_counted() {
             "{text}"
         );
         assert_eq!(text.contains("… 97 more; -n 0 shows all"), rows == "3", "{text}");
+        let waited = "waited\n    busy  median     p99   worst\n  16.7 %    0 ms  ";
+        assert!(text.contains(waited), "a single loop has a row, too: {text}");
     }
     let report = json(&["report", "--json", &path]);
     assert_eq!(report["stalls"].as_array().unwrap().len(), 100);
@@ -231,10 +233,23 @@ fn a_healthy_service() {
             "time of the event loop (11 % of its CPU time); its helper threads used 15 % of all CPU time. Not",
             "throttled.",
             "If replies are slow, look outside the loop: database, upstream services, connection pools.",
-            "Of your own code, render (views.js:12) caused most: 85 %.",
+            "Of your own code, render (views.js:12) caused most: 85 % of all CPU time.",
         ],
         "{text}"
     );
+}
+
+/// The head has one line of quality: how well callers across await are known stands with the entries.
+#[test]
+fn callers_across_await_are_told_under_the_entries() {
+    let mut service = waiting();
+    service.builder.meta().losses.awaits.read = 9;
+    let scratch = Scratch::new("report-awaits");
+    let text = succeeds(&["report", &file(&scratch, service)]);
+    let (head, tables) = text.split_once("What asked for the work").unwrap();
+    assert!(!head.contains("after an await"), "{head}");
+    let (entries, _) = tables.split_once("\n\n").unwrap();
+    assert!(entries.contains("\n9 samples ran after an await: "), "{entries}");
 }
 
 #[test]

@@ -141,18 +141,21 @@ impl Report {
             duration_ns,
             samples,
             own: &self.own_functions,
+            folders: &self.folders,
             counted: self.counted,
         };
         (self.loop_notes, self.closing) =
             (findings::loop_notes(&telling), findings::closing(&telling));
         self.findings = findings::rows(&telling);
         self.mentions = findings::mentions(&telling);
-        let most_cpu = findings::most_cpu(&telling, self.packages.iter().find(|row| !row.own));
+        let mut whole = Some(self.whole());
+        let package = self.packages.iter().find(|row| !row.own);
+        let most_cpu = findings::most_cpu(&telling, package, &mut whole);
         self.duration_s = duration_ns as f64 / 1e9;
         self.too_few_samples = self.counted && samples < FEW_SAMPLES;
         let entries = crate::entries(profile);
         self.entries = crate::entry_rows(profile, weights, &entries);
-        let did = entries::did(&telling, &self.entries);
+        let did = entries::did(&telling, &self.entries, &mut whole);
         let telling_parts = most_cpu.into_iter().chain(did.text);
         self.mentions.extend(did.mentions);
         self.closing.extend(telling_parts.filter(|_| !self.too_few_samples));
@@ -174,6 +177,17 @@ impl Report {
         self.stops = turns.stops.iter().map(|stop| loops::stop_row(profile, stop)).collect();
         self.turns = found.turns;
         self.doings = doings;
+    }
+
+    /// What shares are shares of.
+    fn whole(&self) -> &'static str {
+        match self.unit {
+            "ns" if self.event == WAITS_LANE => "waiting",
+            "ns" => "CPU time",
+            "bytes" => "bytes",
+            _ if self.counted => "samples",
+            _ => "counts",
+        }
     }
 
     /// Orders the lists by total instead of self.

@@ -21,6 +21,8 @@ pub struct Said {
     pub warnings: Vec<String>,
     /// How good the recording is.
     pub sentences: Vec<Sentence>,
+    /// What else is known of it, which the report says beside its tables.
+    pub notes: Vec<String>,
     /// What stands out, the most costly first.
     pub findings: Vec<SaidFinding>,
     /// What is said behind them.
@@ -125,6 +127,7 @@ pub fn said(profile: &Profile) -> Said {
         stops: turns.stops.clone(),
         warnings: warnings(profile),
         sentences: report.sentences(),
+        notes: report.awaits().into_iter().collect(),
         findings: report.findings.into_iter().map(said_finding).collect(),
         throttled: throttled(profile),
         entries: said_entries(profile, &report.entries_of_stacks),

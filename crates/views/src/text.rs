@@ -107,6 +107,18 @@ pub fn rough_percent(share: f64, samples: u64) -> String {
     }
 }
 
+/// The share that is surely exceeded: the true one is larger with a chance of 95 %.
+pub fn lower_bound(share: f64, samples: u64) -> f64 {
+    const DEVIATIONS: f64 = 1.645;
+    let own = share * samples as f64;
+    if own > 0.0 { share * (1.0 - DEVIATIONS / own.sqrt()) } else { 0.0 }
+}
+
+/// ` of all CPU time`, the first time: then it is known what shares are of.
+pub(crate) fn of(whole: &mut Option<&str>) -> String {
+    whole.take().map(|whole| format!(" of all {whole}")).unwrap_or_default()
+}
+
 /// `03:15:02`, in UTC.
 pub fn utc_time(seconds: u64) -> String {
     let second = seconds % 86_400;

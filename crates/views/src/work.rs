@@ -65,6 +65,9 @@ const fn named(name: &'static str) -> Called {
 /// The columns that a pattern may take in a sentence.
 const LONGEST_PATTERN: usize = 60;
 
+/// No frame tells which of the two it is.
+const WRITE: &str = "process.stdout/stderr.write";
+
 /// The deep copies of lodash.
 const LODASH: &[&str] = &["cloneDeep", "cloneDeepWith", "defaultsDeep"];
 
@@ -75,14 +78,10 @@ const SIGNS: &[(Work, Sign, Called)] = &[
         Sign::Script("node:internal/console/", ""),
         Called { prefix: "console.", name: None },
     ),
-    (
-        Work::Output,
-        Sign::Script("node:internal/fs/sync_write_stream", ""),
-        named("process.stdout.write"),
-    ),
+    (Work::Output, Sign::Script("node:internal/fs/sync_write_stream", ""), named(WRITE)),
     // Its output is a pipe. What it writes to a child is a socket (libuv makes pairs of them), and that and files have other
     // functions in the kernel.
-    (Work::Output, Sign::Native("pipe_write"), named("process.stdout.write")),
+    (Work::Output, Sign::Native("pipe_write"), named(WRITE)),
     (Work::Modules, Sign::Script("node:internal/modules/esm/", ""), named("import")),
     (Work::Modules, Sign::Script("node:internal/modules/", ""), named("require")),
     (Work::Child, Sign::Script("node:child_process", "Sync"), ITS_NAME),

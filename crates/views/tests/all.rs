@@ -11,6 +11,7 @@
 mod delays;
 mod entries;
 mod finding_rules;
+mod finding_words;
 mod findings;
 mod lens;
 mod recorded_entries;

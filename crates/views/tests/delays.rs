@@ -1,7 +1,9 @@
 //! What a request pays at each loop, and how busy thread pools were.
 
-use profile::{Delay, Pool, TurnKind};
-use views::{Finding, LoopDelay, PoolWork, Selection, delays, findings, pools, turns};
+use profile::{Delay, Pool, TurnKind, UNKNOWN};
+use views::{
+    Finding, LoopDelay, PoolWork, Report, Selection, delays, findings, pools, turns, weigh_busy,
+};
 
 use crate::service::*;
 
@@ -138,6 +140,36 @@ fn a_full_pool_is_a_finding() {
     assert_eq!(only.lost_ns, 8 * SECOND);
     let range_ns = Some(20 * SECOND..30 * SECOND);
     assert_eq!(pools(&profile, &Selection { range_ns, ..selection }), []);
+}
+
+/// Whether the loop is the reason is what people ask: findings about other things do not tell it.
+#[test]
+fn a_finding_that_is_about_no_loop_comes_with_the_loops_figures() {
+    let closing = |service: Service| {
+        let profile = service.done();
+        let (selection, weights) = weigh_busy(&profile, &Selection::default());
+        Report::without_lists(&profile, &weights, &selection).closing
+    };
+    let free = || met(Service::new(10).watched(9 * SECOND), &[(0, 27), (1000, 3)]);
+    let paid = "The loop was free 90 % of the time; a request waited 0 ms (median), 1 ms (p99), under 50 ms (worst).";
+    let expected = ["Nothing else stands out.", paid];
+    assert_eq!(closing(pooled(free(), 30, 8, 90, 30)), expected);
+    assert_eq!(closing(free().counted(300 * MS, 650 * MS, Some((9, 640 * MS)))), expected);
+    assert_eq!(closing(free().counted(300 * MS, 650 * MS, None)), expected);
+    // Without the moments it is still known that no turn took long, and for how long the loop polled.
+    assert_eq!(
+        closing(pooled(Service::new(10).watched(UNKNOWN), 30, 8, 90, 30))[1],
+        "A request arriving at any moment waited under 50 ms."
+    );
+    let service = pooled(Service::new(10).watched(UNKNOWN), 30, 8, 90, 30);
+    assert_eq!(
+        closing(service.turn(TurnKind::Turn, SECOND, 60 * MS, [60 * MS, 0, 0]))[1],
+        "A request arriving at any moment waited under 50 ms (p99), 60 ms (worst)."
+    );
+    // What is told with a finding is not told again.
+    let mut both = pooled(free(), 30, 8, 90, 30);
+    both = both.turn(TurnKind::Turn, SECOND, 400 * MS, [400 * MS, 0, 0]);
+    assert_eq!(closing(both), ["Nothing else stands out."]);
 }
 
 /// Its own threads wait for CPUs: the pool says so already. That other programs use the CPUs is news.

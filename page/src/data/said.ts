@@ -8,6 +8,8 @@ export interface Said {
   warnings: string[];
   /** How good the recording is. */
   sentences: { text: string; is_caution: boolean }[];
+  /** What else is known of it. */
+  notes: string[];
   /** What stands out, the most costly first. */
   findings: SaidFinding[];
   /** What is said behind them. */

@@ -24,10 +24,8 @@ pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
         Via::Auto | Via::Perf if !by_inspector && way.calls => inspector("--calls"),
         Via::Perf | Via::Auto if !by_inspector && way.each.is_some() => inspector("--each"),
         _ if !by_inspector => Ok(()),
-        _ if !arguments.command.is_empty() => {
-            perf("to record a command from its first instruction")
-        }
-        _ if arguments.system => perf("to record the whole machine"),
+        _ if !arguments.command.is_empty() => perf("recording a command from its start"),
+        _ if arguments.system => perf("recording the whole machine"),
         _ if !arguments.event.is_empty() => perf("--event"),
         _ if arguments.no_heap => perf("--no-heap"),
         _ => Ok(()),

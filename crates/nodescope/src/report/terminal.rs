@@ -39,6 +39,9 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
             let more = format!("  … {} more; -n 0 shows all", thousands((rows - limit) as u64));
             let _ = writeln!(text, "{}", style.dim(&more));
         }
+        if let Some(note) = report.awaits().filter(|_| section.title == ENTRIES) {
+            let _ = writeln!(text, "{}", style.dim(&fitting(&note)));
+        }
     }
     text
 }
@@ -93,6 +96,8 @@ fn findings(report: &Report, limit: usize, style: &Style) -> String {
 
 /// The table that adds up to everything.
 const ALWAYS_WHOLE: &str = "Where the time went";
+/// The table under which it is told how well entries are known.
+const ENTRIES: &str = "What asked for the work";
 
 /// A table under its title.
 struct Section<'a> {
@@ -104,7 +109,7 @@ struct Section<'a> {
 fn sections(report: &Report) -> Vec<Section<'static>> {
     vec![
         Section { title: ALWAYS_WHOLE, columns: CATEGORY_COLUMNS, rows: categories(report) },
-        Section { title: "What asked for the work", columns: ENTRY_COLUMNS, rows: entries(report) },
+        Section { title: ENTRIES, columns: ENTRY_COLUMNS, rows: entries(report) },
         Section {
             title: "Your code, by the time it caused (with the packages, engine and kernel that it called)",
             columns: OWN_COLUMNS,
@@ -126,13 +131,16 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             rows: report.calls.iter().map(|row| calls(report, row)).collect(),
         },
         Section {
-            title: "Event loops, and what a request to them waited",
-            columns: LOOP_COLUMNS,
+            title: match report.loops.len() {
+                1 => "The event loop, and what a request to it waited",
+                _ => "Event loops, and what a request to them waited",
+            },
+            columns: if report.loops.len() > 1 { LOOP_COLUMNS } else { LOOP_ALONE },
             rows: loops(report),
         },
         Section {
             title: "Stalls of the event loop, the longest first",
-            columns: if report.loops.len() > 1 { STALL_COLUMNS } else { OF_ONE_LOOP },
+            columns: if report.loops.len() > 1 { STALL_COLUMNS } else { STALLS_OF_ONE },
             rows: report.stalls.iter().map(|row| stall(report, row)).collect(),
         },
         Section {
@@ -158,15 +166,21 @@ const LOOP_COLUMNS: &[Column] = &[
     Column::Figure("pid"),
 ];
 
-/// The loops of a cluster or of workers. What there is to say of a single one stands in the head.
+/// Of one loop, its thread says nothing.
+const LOOP_ALONE: &[Column] = LOOP_COLUMNS.split_at(4).0;
+
+/// Where one loop is known and was not watched, the head says so.
 fn loops(report: &Report) -> Vec<Vec<Cell>> {
-    let rows = report.loops.iter().filter(|_| report.loops.len() > 1);
+    let several = report.loops.len() > 1;
+    let rows = report.loops.iter().filter(|row| several || row.watched && row.watched_s > 0.0);
     let number = |id: Option<u32>| Cell::dim(&id.map(|id| id.to_string()).unwrap_or_default());
     rows.map(|row| {
         let mut cells = vec![Cell::new(&row.utilisation.map(percent).unwrap_or_default())];
         cells.extend(row.delays().iter().map(|words| Cell::new(words)));
-        cells.push(Cell::new(&row.whose.thread));
-        cells.extend([number(row.whose.tid), number(row.whose.pid)]);
+        if several {
+            cells.push(Cell::new(&row.whose.thread));
+            cells.extend([number(row.whose.tid), number(row.whose.pid)]);
+        }
         cells
     })
     .collect()
@@ -181,8 +195,8 @@ const STALL_COLUMNS: &[Column] = &[
     Column::Figure("tid"),
 ];
 
-/// Of one loop, its thread says nothing.
-const OF_ONE_LOOP: &[Column] = STALL_COLUMNS.split_at(STALL_COLUMNS.len() - 1).0;
+/// Without the thread.
+const STALLS_OF_ONE: &[Column] = STALL_COLUMNS.split_at(STALL_COLUMNS.len() - 1).0;
 
 fn stall(report: &Report, row: &StallRow) -> Vec<Cell> {
     let time = |seconds: f64| (seconds * 1e9) as u64;

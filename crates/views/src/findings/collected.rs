@@ -65,13 +65,12 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     };
     let lost_ns = sum_ns(loops.iter().map(lost_ns)).max(paused_ns);
     let short_ns = short_ns(facts, &threads);
-    let stops: Vec<(u64, u64)> =
-        pauses.iter().map(|pause| (pause.start_ns, pause.length_ns)).collect();
+    let spans = spans_of(&pauses);
     let are_long = is_worth_telling(&lengths, facts.duration_ns);
     let collected = Collected {
         worst: **worst,
-        rhythm: are_long.then(|| Rhythm::new(&stops, threads.len() == 1)),
-        spans: if are_long { spans_of(&pauses) } else { Vec::new() },
+        rhythm: are_long.then(|| Rhythm::new(&spans)),
+        spans: if are_long { spans } else { Vec::new() },
         paused_ns,
         kind: common_kind(&pauses),
         began: began(&pauses),

@@ -2,6 +2,8 @@
 //! CPU limit or with what used the CPUs; those that were mostly one kind of work, or garbage collection, are told with
 //! that.
 
+use std::collections::BTreeMap;
+
 use profile::{FunctionId, Profile, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -69,24 +71,30 @@ pub struct Rhythm {
     pub longest_ns: u64,
     /// How many took about as long as that in the middle.
     pub alike: usize,
-    /// The time from one to the next, where that is regular.
+    /// How many loops they are of.
+    pub loops: usize,
+    /// The time from one to the next, where that is regular; of several loops, on each of them.
     pub every_ns: Option<u64>,
 }
 
 impl Rhythm {
-    /// The rhythm of stops: when each began, and how long it took. Several loops have no common one.
-    pub(crate) fn new(stops: &[(u64, u64)], is_one_loop: bool) -> Self {
-        let mut lengths: Vec<u64> = stops.iter().map(|(_, length)| *length).collect();
+    /// The rhythm of stops, on each loop by itself.
+    pub(crate) fn new(stops: &[Span]) -> Self {
+        let mut lengths: Vec<u64> = stops.iter().map(Span::duration_ns).collect();
         lengths.sort_unstable();
         let median_ns = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-        let starts: Vec<u64> = stops.iter().map(|(start, _)| *start).collect();
+        let mut starts: BTreeMap<ThreadId, Vec<u64>> = BTreeMap::new();
+        for stop in stops {
+            starts.entry(stop.thread).or_default().push(stop.start_ns);
+        }
         Self {
             count: stops.len(),
+            loops: starts.len(),
             shortest_ns: lengths.first().copied().unwrap_or(0),
             median_ns,
             longest_ns: lengths.last().copied().unwrap_or(0),
             alike: lengths.iter().filter(|length| is_about(**length, median_ns)).count(),
-            every_ns: every_ns(starts).filter(|_| is_one_loop),
+            every_ns: every_ns(starts.into_values().collect()),
         }
     }
 }
@@ -162,8 +170,6 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
     let mut threads: Vec<ThreadId> = stalls.iter().map(|stall| stall.thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    let stops: Vec<(u64, u64)> =
-        stalls.iter().map(|stall| (stall.start_ns, stall.duration_ns())).collect();
     // The first one has the function of the group; of those, the longest has the best stack.
     let first = *stalls.first()?;
     let its = stalls.iter().filter(|stall| function_of(stall) == function_of(first));
@@ -177,7 +183,7 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
         asked_by: longest.map_or(EntryKind::Other, |culprit| culprit.asked_by),
         wait: first.wait.clone(),
         count: stalls.len(),
-        rhythm: Rhythm::new(&stops, threads.len() == 1),
+        rhythm: Rhythm::new(&spans),
         threads,
         start_ns: stalls.iter().map(|stall| stall.start_ns).min().unwrap_or(0),
         total_ns: sum(&Stall::duration_ns),
@@ -199,18 +205,29 @@ fn share(stalls: &[&Stall]) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Fewer stalls have no rhythm.
-const LEAST_STALLS: usize = 4;
+/// Fewer times from one to the next, of all loops together, are no rhythm.
+const LEAST_GAPS: usize = 3;
 
-/// The usual time from one start to the next, where four of five are about that.
-fn every_ns(mut starts: Vec<u64>) -> Option<u64> {
+/// The usual time from one start to the next on the same loop, where four of five are about that, and on each loop the
+/// usual one is.
+fn every_ns(starts: Vec<Vec<u64>>) -> Option<u64> {
+    let gaps: Vec<Vec<u64>> = starts.into_iter().map(gaps).collect();
+    let mut all: Vec<u64> = gaps.concat();
+    all.sort_unstable();
+    let usual = *all.get(all.len() / 2)?;
+    let regular = all.iter().filter(|gap| is_about(**gap, usual)).count();
+    let agrees = |own: &Vec<u64>| own.get(own.len() / 2).is_some_and(|gap| is_about(*gap, usual));
+    let is_regular = all.len() >= LEAST_GAPS && regular * 5 >= all.len() * 4;
+    (is_regular && gaps.iter().all(agrees)).then_some(usual)
+}
+
+/// The times from one start to the next, the shortest first.
+fn gaps(mut starts: Vec<u64>) -> Vec<u64> {
     starts.sort_unstable();
     let mut gaps: Vec<u64> =
         starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     gaps.sort_unstable();
-    let usual = *gaps.get(gaps.len() / 2)?;
-    let regular = gaps.iter().filter(|gap| is_about(**gap, usual)).count();
-    (starts.len() >= LEAST_STALLS && regular * 5 >= gaps.len() * 4).then_some(usual)
+    gaps
 }
 
 /// Whether a time differs from the usual one by less than a seventh.

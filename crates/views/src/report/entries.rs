@@ -4,11 +4,10 @@ use super::Mention;
 use super::findings::Telling;
 use super::place_of;
 use crate::entries::{EntryGroup, EntryKind, EntryRow};
-use crate::text::rough_percent;
+use crate::text::{of, rough_percent};
 
-/// So many kinds are told, and none below this share; a function only of a kind that has this share.
+/// So many kinds are told; a function only of a kind that has this share.
 const MOST_KINDS: usize = 3;
-const LEAST_SHARE: f64 = 0.01;
 const LEAST_TO_NAME: f64 = 0.1;
 
 /// The sentence, and the functions that it names.
@@ -19,9 +18,9 @@ pub(super) struct Did {
 }
 
 /// `It did: HTTP requests 81 % (list, catalogue.js:12, 34 %), timers 6 %.`
-pub(super) fn did(telling: &Telling<'_>, groups: &[EntryGroup]) -> Did {
+pub(super) fn did(telling: &Telling<'_>, groups: &[EntryGroup], whole: &mut Option<&str>) -> Did {
     let is_told = |group: &&EntryGroup| {
-        group.share >= LEAST_SHARE
+        telling.is_sure(group.share, telling.samples)
             && !matches!(group.kind, EntryKind::NotJavaScript | EntryKind::Other)
     };
     let mut did = Did::default();
@@ -29,15 +28,20 @@ pub(super) fn did(telling: &Telling<'_>, groups: &[EntryGroup]) -> Did {
         .iter()
         .filter(is_told)
         .take(MOST_KINDS)
-        .map(|group| kind(telling, group, &mut did.mentions))
+        .map(|group| kind(telling, group, whole, &mut did.mentions))
         .collect();
     did.text = (!parts.is_empty()).then(|| format!("It did: {}.", parts.join(", ")));
     did
 }
 
-fn kind(telling: &Telling<'_>, group: &EntryGroup, mentions: &mut Vec<Mention>) -> String {
+fn kind(
+    telling: &Telling<'_>,
+    group: &EntryGroup,
+    whole: &mut Option<&str>,
+    mentions: &mut Vec<Mention>,
+) -> String {
     let percent = |share| rough_percent(share, telling.samples);
-    let kind = format!("{} {}", group.kind.many(), percent(group.share));
+    let kind = format!("{} {}{}", group.kind.many(), percent(group.share), of(whole));
     let first = group.functions.first().filter(|row| row.function.is_some());
     let Some(row) = first.filter(|_| group.share >= LEAST_TO_NAME) else { return kind };
     let words = words(telling, row);
@@ -50,6 +54,6 @@ fn kind(telling: &Telling<'_>, group: &EntryGroup, mentions: &mut Vec<Mention>) 
 
 /// `list, catalogue.js:12`
 fn words(telling: &Telling<'_>, row: &EntryRow) -> String {
-    let place = place_of(row.file.as_deref().map(|file| telling.short(file)), row.line);
+    let place = place_of(row.file.as_deref().map(|file| telling.folders.short(file)), row.line);
     if place.is_empty() { row.words() } else { format!("{}, {place}", row.words()) }
 }

@@ -5,6 +5,7 @@ mod called;
 mod closing;
 mod collected;
 pub(super) mod delay;
+mod figures;
 mod limits;
 mod loops;
 mod pool;
@@ -15,16 +16,16 @@ use serde::Serialize;
 
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, Mention};
-use crate::stalls::Span;
-use crate::text::{fit_end, fit_start};
+use crate::shorten::Folders;
+use crate::stalls::{Span, path_of};
+use crate::text::{fit_end, fit_start, lower_bound};
 use crate::work::Doings;
-use crate::{Busy, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
+use crate::{Busy, EntryKind, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
 
 /// The columns that a function and its place may take in a sentence.
 const LONGEST_NAME: usize = 80;
 const LONGEST_PLACE: usize = 120;
 pub(super) use closing::{closing, loop_notes, most_cpu};
-use stalls::stops;
 
 /// Something that stands out.
 #[derive(Debug, Serialize)]
@@ -40,8 +41,20 @@ pub struct FindingRow {
     pub place: Option<PlaceRow>,
     /// The line of the call, of work that a function asked for.
     pub call_line: Option<u32>,
+    /// The outermost function of the application on the way there, where that is another one.
+    pub entry: Option<PlaceRow>,
+    /// What called that, where the loop stood still for it: the kind of its entry.
+    pub asked_by: Option<EntryKind>,
     /// What the stalls waited for.
     pub waited_for: Option<String>,
+    /// The share that the text tells, from 0 to 1: docs/report.md says what it is of.
+    pub share: Option<f64>,
+    /// The samples of it.
+    pub samples: Option<u64>,
+    /// The longest time for which a loop stood still for it.
+    pub worst_s: Option<f64>,
+    /// The time from one such stop to the next on the same loop, where that is regular.
+    pub every_s: Option<f64>,
     /// Whether it has fewer samples than a share needs.
     pub too_few_samples: bool,
     /// A headline, and what to look at.
@@ -73,6 +86,8 @@ pub(super) struct Telling<'a> {
     /// The samples behind the shares of `own`.
     pub(super) samples: u64,
     pub(super) own: &'a [FunctionRow],
+    /// The folders whose paths are told from there on.
+    pub(super) folders: &'a Folders,
     /// Whether samples were really counted; folded stacks may hold anything, and nothing is known of their error.
     pub(super) counted: bool,
 }
@@ -114,10 +129,18 @@ fn functions(finding: &Finding) -> Vec<FunctionId> {
     }
 }
 
+/// A share that is not surely above this is not told: a sample or two of anything are in most recordings.
+const LEAST_SHARE: f64 = 0.01;
 /// So many functions are named as the largest users.
 const LARGEST_USERS: usize = 3;
 
 impl Telling<'_> {
+    /// Whether a share is more than noise; of weights that are no samples, nothing is known of their error.
+    pub(super) fn is_sure(&self, share: f64, samples: u64) -> bool {
+        let least = if self.counted { lower_bound(share, samples) } else { share };
+        least >= LEAST_SHARE
+    }
+
     fn row(&self, found: &Found) -> FindingRow {
         let groups = groups(&found.finding);
         let first = groups.first().copied();
@@ -130,17 +153,38 @@ impl Telling<'_> {
             Finding::Gc(gc) => gc.rhythm.map_or(0, |rhythm| rhythm.count),
             _ => groups.iter().map(|group| group.count).sum(),
         };
+        let figures::Figures { share, samples, worst_ns, every_ns } =
+            figures::figures(&found.finding);
         FindingRow {
             id: found.id,
             lost_s: seconds(found.lost_ns),
             count: Some(count).filter(|count| *count > 0),
             place: place(self.profile, found.finding.function()),
             call_line: call_line.filter(|line| *line > 0),
+            entry: place(self.profile, self.entry(&found.finding)),
+            asked_by: first.map(|group| group.asked_by),
             waited_for: wait.map(crate::Wait::text).filter(|text| !text.is_empty()),
+            share,
+            samples,
+            worst_s: worst_ns.map(seconds),
+            every_s: every_ns.map(seconds),
             too_few_samples: matches!(&found.finding, Finding::Stalls(group) if group.of_samples < FEW_SAMPLES),
             text: self.words(found),
             whereabouts: self.whereabouts(&found.finding),
         }
+    }
+
+    /// The function where the path of a finding begins; none where that is the one that it names.
+    fn entry(&self, finding: &Finding) -> FunctionId {
+        let stack = match finding {
+            Finding::Called(called) => called.callers.first().map(|caller| caller.stack),
+            Finding::Package(package) => Some(package.stack),
+            _ => None,
+        };
+        let group = groups(finding).first().map(|group| group.entry);
+        let from_stack = || path_of(self.profile, self.doings, stack?).first().copied();
+        let entry = group.filter(|entry| entry.some().is_some()).or_else(from_stack);
+        entry.filter(|entry| *entry != finding.function()).unwrap_or(FunctionId::NONE)
     }
 
     fn whereabouts(&self, finding: &Finding) -> Whereabouts {
@@ -181,22 +225,13 @@ impl Telling<'_> {
         Some(self.place_words(&place.function, place.file.as_deref(), place.line))
     }
 
-    /// A function and its place, from the folder of the process on.
+    /// A function and its place, as short as in tables.
     pub(super) fn place_words(&self, name: &str, file: Option<&str>, line: Option<u32>) -> String {
         let name = fit_start(name, LONGEST_NAME);
-        match super::place_of(file.map(|file| self.short(file)), line).as_str() {
+        match super::place_of(file.map(|file| self.folders.short(file)), line).as_str() {
             "" => name,
             place => format!("{name} ({})", fit_end(place, LONGEST_PLACE)),
         }
-    }
-
-    pub(super) fn short<'a>(&self, path: &'a str) -> &'a str {
-        let folders = self.profile.processes().iter().filter_map(|process| process.folder.some());
-        let inside = |folder: &str| path.strip_prefix(folder)?.strip_prefix('/');
-        folders
-            .filter_map(|folder| inside(self.profile.text(folder)))
-            .min_by_key(|rest| rest.len())
-            .unwrap_or(path)
     }
 
     /// Whose loop it is, where there are several.

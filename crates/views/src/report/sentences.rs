@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use profile::{Cost, Profile, WITHOUT_MAP};
+use profile::{AwaitCounts, Cost, Profile, WITHOUT_MAP};
 
 use super::{LossesRow, Report, Sentence, inlined};
 use crate::text::{duration, percent, plural, thousands};
+use crate::weights::share;
 
 /// How much was recorded. Folded stacks hold samples, nanoseconds or anything else.
 fn extent(report: &Report) -> String {
@@ -33,7 +34,7 @@ impl Report {
         add(unsampled(self), true);
         add(crashes(self), true);
         add(deep_stacks(self), false);
-        add(awaits(self), false);
+        add(unknown_awaits(self), self.format != BY_INSPECTOR);
         add(missing_map(self), true);
         add(too_few(self), true);
         add(self.cost.as_ref().map(cost_sentence), false);
@@ -217,26 +218,46 @@ fn deep_stacks(report: &Report) -> Option<String> {
 /// What a recording by the inspector is called.
 const BY_INSPECTOR: &str = "recorded by the inspector";
 
-/// How well it is known what awaits the functions that run after an await.
-fn awaits(report: &Report) -> Option<String> {
+/// From this part of all samples on, those whose callers across await are not known are worth a caution.
+const MANY_UNKNOWN: f64 = 0.2;
+
+/// What runs after an await, and stands alone.
+fn unknown_awaits(report: &Report) -> Option<String> {
     if report.format == BY_INSPECTOR {
         let sentence = "Callers across await are not known: the inspector does not tell them.";
         return Some(sentence.into());
     }
-    let counts = report.losses.awaits;
-    let total = counts.total();
-    let percent = |count: u64| (count as f64 * 100.0 / total.max(1) as f64).round();
-    let known = counts.read.saturating_add(counts.cut);
-    let unknown = counts.late.saturating_add(counts.unread);
-    (total > 0).then(|| {
+    let event = report.events.iter().find(|event| event.name == report.event)?;
+    let unknown = share(unknown(&report.losses.awaits), event.samples);
+    (unknown >= MANY_UNKNOWN).then(|| {
         format!(
-            "{} ran after an await: their callers were read for {} %, inferred from other samples for {} %, unknown for {} %.",
-            plural(total, "sample"),
-            percent(known),
-            percent(counts.inferred),
-            percent(unknown)
+            "Callers across await are not known for {:.0} % of all samples: these stand alone, as “after await”.",
+            unknown * 100.0
         )
     })
+}
+
+fn unknown(counts: &AwaitCounts) -> u64 {
+    counts.late.saturating_add(counts.unread)
+}
+
+impl Report {
+    /// How well it is known what awaits the functions that run after an await.
+    pub fn awaits(&self) -> Option<String> {
+        let counts = &self.losses.awaits;
+        let total = counts.total();
+        let percent = |count: u64| (share(count, total) * 100.0).round();
+        let known = counts.read.saturating_add(counts.cut);
+        (total > 0).then(|| {
+            format!(
+                "{} ran after an await: their callers were read for {} %, inferred from other samples for {} %, unknown for {} %.",
+                plural(total, "sample"),
+                percent(known),
+                percent(counts.inferred),
+                percent(unknown(counts))
+            )
+        })
+    }
 }
 
 /// The most common reason for nameless JavaScript has a remedy.

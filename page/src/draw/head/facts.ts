@@ -25,7 +25,8 @@ export function carriedOf({ profile }: App): HTMLElement | null {
 /** Null where there are none. */
 export function notesOf({ profile }: App): HTMLElement | null {
   const [, ...rest] = profile.said?.sentences ?? [];
-  const notes = rest.flatMap(({ text, is_caution }) => (is_caution ? [] : [text]));
+  const calm = rest.flatMap(({ text, is_caution }) => (is_caution ? [] : [text]));
+  const notes = [...calm, ...(profile.said?.notes ?? [])];
   if (notes.length === 0) return null;
   return filled(drop(`${plural(notes.length, "note")} ▾`, "notes", "What else is known of this recording"), notes);
 }

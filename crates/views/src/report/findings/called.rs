@@ -21,7 +21,7 @@ const WORDS: &[(Work, &str, &str)] = &[
     (
         Work::Crypto,
         "Synchronous cryptography",
-        "The calls with a callback (pbkdf2, scrypt, sign …) use the thread pool.",
+        "pbkdf2, scrypt, sign and others use the thread pool when they are given a callback.",
     ),
     (
         Work::Compression,
@@ -31,15 +31,15 @@ const WORDS: &[(Work, &str, &str)] = &[
     (
         Work::Output,
         "Writing to the console",
-        "Each line is written before the next one begins: log less, or through a logger that writes in the background.",
+        "The loop waits for each write to a file or a pipe: log less, or through a logger that writes in the background.",
     ),
     (
         Work::Regexp,
         "Regular expressions",
-        "A pattern that takes this long mostly backtracks: look for nested or neighbouring repeats, and limit the length of the input.",
+        "Match less or shorter text; for fixed words, includes and indexOf cost less.",
     ),
     (Work::Json, "JSON", "Send or keep less of it, or parse it in a worker thread."),
-    (Work::Copies, "Deep copies", "Copy what changes alone."),
+    (Work::Copies, "Deep copies", "Copy only what changes."),
     (Work::Modules, "Loading modules while serving", "Load them when the program starts."),
     (
         Work::Compiling,
@@ -47,6 +47,23 @@ const WORDS: &[(Work, &str, &str)] = &[
         "Code that is made again and again (eval, new Function, vm, templates) is compiled again: keep what was made.",
     ),
 ];
+
+/// Of one pattern that makes long turns.
+const BACKTRACKS: &str = "A pattern that takes this long mostly backtracks: look for nested or neighbouring repeats, and limit the length of the input.";
+/// Functions of Node's hashes, HMACs and ciphers: they have no form with a callback.
+const WITHOUT_CALLBACK: &[&str] = &[
+    "Hash",
+    "hash",
+    "Hmac",
+    "update",
+    "digest",
+    "Cipheriv",
+    "Decipheriv",
+    "final",
+    "_transform",
+    "_flush",
+];
+const NO_CALLBACK: &str = "Hashes and ciphers have no form with a callback: crypto.subtle uses the thread pool, and a worker thread leaves the loop free.";
 
 impl Telling<'_> {
     pub(super) fn called(&self, called: &Called) -> Vec<String> {
@@ -72,7 +89,7 @@ impl Telling<'_> {
             }
         }
         text.extend(self.other_stalls(called, first.is_some()));
-        text.push(advice.to_owned());
+        text.push(special_advice(called, first.is_some()).unwrap_or(advice).to_owned());
         text
     }
 
@@ -134,5 +151,21 @@ impl Telling<'_> {
                 Some(format!("The loop stood still for it {count}{again} times, worst {worst}."))
             }
         }
+    }
+}
+
+/// What to do where the kind of work alone does not tell.
+fn special_advice(called: &Called, is_long: bool) -> Option<&'static str> {
+    let first = called.callers.first()?;
+    // Where its text is not known, a pattern has no name.
+    let is_one_pattern = is_long && first.calls.len() <= 1;
+    let is_piecewise = first.calls.iter().any(|call| {
+        let own = call.rsplit('.').next().unwrap_or_default();
+        WITHOUT_CALLBACK.contains(&own)
+    });
+    match called.work {
+        Work::Regexp => is_one_pattern.then_some(BACKTRACKS),
+        Work::Crypto => is_piecewise.then_some(NO_CALLBACK),
+        _ => None,
     }
 }

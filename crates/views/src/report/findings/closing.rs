@@ -8,7 +8,7 @@ use profile::StringId;
 use super::Telling;
 use crate::packages::package_words;
 use crate::report::{PackageRow, Times};
-use crate::text::{about, percent, rough_percent};
+use crate::text::{about, of, percent, rough_percent};
 
 /// What people should know of the loops before they read the findings.
 pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
@@ -89,8 +89,9 @@ pub(in crate::report) fn closing(telling: &Telling<'_>) -> Vec<String> {
         return [Some(of_older(telling)), gc_sentence(telling)].into_iter().flatten().collect();
     }
     if !telling.findings.list.is_empty() {
-        let gc = gc_sentence(telling).filter(|_| !is_told(telling));
-        return [Some("Nothing else stands out.".to_owned()), gc].into_iter().flatten().collect();
+        let first = Some("Nothing else stands out.".to_owned());
+        let more = [first, super::delay::untold(telling), gc_sentence(telling)];
+        return more.into_iter().flatten().collect();
     }
     let mut text = vec!["Nothing stands out.".to_owned(), healthy(telling)];
     if free(telling).is_some_and(|free| free >= 0.5) {
@@ -176,20 +177,28 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
         .filter(|_| worst.samples >= FEW_SAMPLES)
 }
 
-/// What of the application and of its packages used most CPU.
+/// What of the application and of its packages used most CPU; of noise, nothing is said. `whole` is what the first share
+/// is said to be of.
 pub(in crate::report) fn most_cpu(
     telling: &Telling<'_>,
     package: Option<&PackageRow>,
+    whole: &mut Option<&str>,
 ) -> Vec<String> {
-    let share = |times: &Times| {
+    let mut share = |times: &Times| {
         let share = times.caused_share.unwrap_or_default();
-        if telling.counted { rough_percent(share, telling.samples) } else { percent(share) }
+        let words = match telling.counted {
+            true => rough_percent(share, telling.samples),
+            false => percent(share),
+        };
+        words + &of(whole)
     };
-    let own = telling.own.first().map(|row| {
+    let is_told =
+        |times: &Times| telling.is_sure(times.caused_share.unwrap_or_default(), telling.samples);
+    let own = telling.own.first().filter(|row| is_told(&row.times)).map(|row| {
         let place = telling.place_words(&row.name, row.file.as_deref(), row.line);
         format!("Of your own code, {place} caused most: {}.", share(&row.times))
     });
-    let package = package.map(|row| {
+    let package = package.filter(|row| is_told(&row.times)).map(|row| {
         let package = package_words(&row.name, row.version.as_deref());
         format!("Of the npm packages, {package} caused most: {}.", share(&row.times))
     });

@@ -2,7 +2,8 @@
 
 use profile::Category;
 
-use super::{Telling, stops};
+use super::Telling;
+use super::stalls::{each, stops};
 use crate::report::caused;
 use crate::text::{about, rough_percent};
 use crate::{Collected, Collection, FEW_SAMPLES, LoopGc, Selection, TopKey};
@@ -29,7 +30,10 @@ impl Telling<'_> {
                     _ => format!(": {}", self.of_duration(gc.paused_ns, &gc.threads)),
                 };
                 let whose = self.loops_name(&gc.threads);
-                format!("{what} stopped {whose} {}{time}.", stops(rhythm))
+                match each(rhythm, &gc.threads) {
+                    Some(stops) => format!("{what} stopped each of {whose} {stops}{time}."),
+                    None => format!("{what} stopped {whose} {}{time}.", stops(rhythm)),
+                }
             }
             None => format!("Garbage collection took {}.", self.gc_share(&gc.worst)),
         }];

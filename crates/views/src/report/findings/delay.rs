@@ -2,9 +2,9 @@
 
 use profile::ThreadId;
 
-use super::{FindingRow, Telling};
-use crate::LoopDelay;
+use super::{FindingRow, Telling, capital};
 use crate::text::about;
+use crate::{Finding, LoopDelay};
 
 /// Adds to the first finding of each loop what requests to it paid.
 pub(super) fn add(telling: &Telling<'_>, rows: &mut [FindingRow]) {
@@ -12,28 +12,40 @@ pub(super) fn add(telling: &Telling<'_>, rows: &mut [FindingRow]) {
     for (found, row) in telling.findings.list.iter().zip(rows) {
         let mut threads = found.finding.threads();
         threads.retain(|thread| !told.contains(thread));
-        row.text.extend(telling.delay(&threads));
+        // Their headlines say how busy the loop was.
+        let has_use = matches!(found.finding, Finding::Busy(_) | Finding::BadWorker(_));
+        row.text.extend(telling.delay(&threads, !has_use));
         told.extend(threads);
     }
 }
 
+/// The same of the loops that no finding is about: a full pool or a CPU limit may be the whole reason, or not.
+pub(super) fn untold(telling: &Telling<'_>) -> Option<String> {
+    let told: Vec<ThreadId> =
+        telling.findings.list.iter().flat_map(|found| found.finding.threads()).collect();
+    let loops = telling.findings.delays.iter().map(|row| row.thread);
+    let rest: Vec<ThreadId> = loops.filter(|thread| !told.contains(thread)).collect();
+    telling.delay(&rest, true)
+}
+
 impl Telling<'_> {
-    /// `A request arriving at any moment waited 0 ms (median), 294 ms (p99), 513 ms (worst).`
-    fn delay(&self, threads: &[ThreadId]) -> Option<String> {
+    /// `The loop was free 70 % of the time; a request waited 0 ms (median), 294 ms (p99), 513 ms (worst).` Of several
+    /// loops, the one where requests waited longest.
+    fn delay(&self, threads: &[ThreadId], with_use: bool) -> Option<String> {
         let mut its = self.findings.delays.iter().filter(|row| threads.contains(&row.thread));
         let worst = its.next()?;
         let others: Vec<&LoopDelay> = its.collect();
-        let whose = match self.findings.delays.len() {
-            1 => String::new(),
-            _ => format!(" to {},", self.loop_name(worst.thread)),
+        let several = self.findings.turns.loops.len() > 1;
+        let name = if several { self.loop_name(worst.thread) } else { "the loop".to_owned() };
+        let used = worst.utilisation.filter(|_| with_use);
+        let head = match (used, several) {
+            (Some(used), false) => format!("{} was free {}; a request", capital(&name), free(used)),
+            (Some(used), true) => {
+                format!("{} was free {}; a request to it", capital(&name), free(used))
+            }
+            (None, false) => "A request arriving at any moment".to_owned(),
+            (None, true) => format!("A request to {name}, arriving at any moment,"),
         };
-        let figures = [
-            Some(format!("{} (median)", figure(worst.median_ns))),
-            Some(format!("{} (p99)", figure(worst.p99_ns))),
-            worst.worst_ns.map(|ns| format!("{} (worst)", figure(Some(ns)))),
-        ];
-        let figures = figures.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let comma = if whose.is_empty() { "" } else { "," };
         let rest = others.first().map(|next| {
             let loops = match others.len() {
                 1 => "the other loop".to_owned(),
@@ -41,9 +53,28 @@ impl Telling<'_> {
             };
             format!("; at {loops} at most {} (p99)", figure(next.p99_ns))
         });
-        let rest = rest.unwrap_or_default();
-        Some(format!("A request{whose} arriving at any moment{comma} waited {figures}{rest}."))
+        Some(format!("{head} waited {}{}.", figures(worst), rest.unwrap_or_default()))
     }
+}
+
+/// `72 % of the time`
+fn free(used: f64) -> String {
+    format!("{:.0} % of the time", (1.0 - used) * 100.0)
+}
+
+/// `0 ms (median), 294 ms (p99), 513 ms (worst)`
+fn figures(row: &LoopDelay) -> String {
+    let LoopDelay { median_ns, p99_ns, worst_ns, .. } = *row;
+    if (median_ns, p99_ns, worst_ns) == (None, None, None) {
+        return figure(None);
+    }
+    let words = [(median_ns, "median"), (p99_ns, "p99"), (worst_ns, "worst")];
+    // What is not known of the p99 is not known of the median.
+    let told = if p99_ns.is_none() && median_ns.is_none() { &words[1..] } else { &words[..] };
+    told.iter()
+        .map(|(ns, which)| format!("{} ({which})", figure(*ns)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `; a request waited 4 ms at p99`: at the loop where that is longest.

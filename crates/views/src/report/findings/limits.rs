@@ -15,8 +15,13 @@ impl Telling<'_> {
         let periods = limit
             .throttled_share
             .map(|share| format!("throttled in {:.0} % of periods, ", share * 100.0));
+        // Where slow code made most stalls, a finding of its own says so.
+        let cause = match limit.stalls * 2 >= limit.all_stalls {
+            true => "by the CPU limit, not by slow code",
+            false => "by the CPU limit",
+        };
         let mut text = vec![format!(
-            "{whose} by the CPU limit, not by slow code: {}{} of {}.",
+            "{whose} {cause}: {}{} of {}.",
             periods.unwrap_or_default(),
             about(lost_ns),
             about(self.duration_ns)
@@ -38,9 +43,10 @@ impl Telling<'_> {
         let whose = wait.process.and_then(|id| self.profile.process(id).pid);
         let whose =
             whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
-        let why = match wait.by_others {
-            true => "other programs used them",
-            false => "more threads were ready than there were CPUs",
+        let why = match (wait.by_others, self.is_limit_known(wait)) {
+            (true, true) => "other programs used them",
+            (true, false) => "other programs used them, or a CPU limit that could not be read",
+            (false, _) => "more threads were ready than there were CPUs",
         };
         let (lost, duration) = (about(lost_ns), about(self.duration_ns));
         let mut text =
@@ -52,6 +58,13 @@ impl Telling<'_> {
             "that, not slow code",
         ));
         text
+    }
+
+    /// Whether the counters of the process's control group could be read.
+    fn is_limit_known(&self, wait: &CpuWait) -> bool {
+        let is_its = |process: ProcessId| wait.process.is_none_or(|its| its == process);
+        let mut its = self.findings.host.iter().filter(|(process, _)| is_its(*process));
+        its.all(|(_, times)| times.periods.is_some())
     }
 
     /// `38 of the loop's 41 stalls (worst 431 ms) were throttling.`
@@ -75,11 +88,12 @@ impl Telling<'_> {
 
     pub(super) fn memory_pressure(&self, process: Option<ProcessId>, lost_ns: u64) -> Vec<String> {
         let pid = process.and_then(|id| self.profile.process(id).pid);
-        let whose = pid.map_or("It".to_owned(), |pid| format!("Pid {pid}"));
+        let whose = pid.map(|pid| format!("the control group of pid {pid}"));
+        let whose = whose.unwrap_or("its control group".to_owned());
         let (lost, duration) = (about(lost_ns), about(self.duration_ns));
         vec![
             format!(
-                "{whose} waited {lost} for memory in {duration}: its control group has too little."
+                "Tasks in {whose} waited {lost} for memory in {duration}: there is too little."
             ),
             "Raise the memory limit, or hold less in memory.".to_owned(),
         ]
@@ -97,6 +111,11 @@ impl Telling<'_> {
                 rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
             )
         };
-        Some(self.own.iter().take(LARGEST_USERS).map(one).collect::<Vec<_>>().join(", "))
+        let is_told = |row: &&FunctionRow| {
+            self.is_sure(row.times.caused_share.unwrap_or_default(), self.samples)
+        };
+        let users: Vec<String> =
+            self.own.iter().take(LARGEST_USERS).filter(is_told).map(one).collect();
+        Some(users.join(", ")).filter(|users| !users.is_empty())
     }
 }

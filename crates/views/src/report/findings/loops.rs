@@ -3,6 +3,7 @@
 use profile::StringId;
 
 use super::delay::figure;
+use super::figures::part_in_turns;
 use super::{LARGEST_USERS, Telling, capital};
 use crate::packages::{Versions, package_words, pulled_in_by};
 use crate::text::rough_percent;
@@ -15,7 +16,7 @@ impl Telling<'_> {
     /// `The event loop was busy 93 % of the time, mostly with short turns: what arrives has to queue.`
     pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
         let row = &busy.row;
-        let part = 1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
+        let part = part_in_turns(row);
         let effect = busy.median_ns.map_or("what arrives has to queue".to_owned(), |ns| {
             format!("half of all requests waited {} or longer", figure(Some(ns)))
         });
@@ -33,8 +34,9 @@ impl Telling<'_> {
         let mut text = Vec::new();
         let (weight, samples) = busy.sampled;
         let one = |(function, its, _): &(profile::FunctionId, u64, u64)| {
-            let share = rough_percent(crate::share(*its, weight), samples);
-            Some(format!("{} {share}", self.named(*function)?))
+            let share =
+                Some(crate::share(*its, weight)).filter(|its| self.is_sure(*its, samples))?;
+            Some(format!("{} {}", self.named(*function)?, rough_percent(share, samples)))
         };
         let causes: Vec<String> =
             busy.functions.iter().take(LARGEST_USERS).filter_map(one).collect();

@@ -1,6 +1,6 @@
 //! A group of similar stalls, in words.
 
-use profile::{FunctionId, StackId};
+use profile::{FunctionId, StackId, ThreadId};
 
 use crate::{FEW_SAMPLES, Rhythm, StallGroup, StallKind, Work};
 
@@ -34,7 +34,10 @@ impl Telling<'_> {
             return format!("{whose} stood still once, for {total}, at {start}.");
         }
         let time = self.of_duration(group.total_ns, &group.threads);
-        format!("{whose} stood still {}: {time}.", stops(&group.rhythm))
+        match each(&group.rhythm, &group.threads) {
+            Some(stops) => format!("Each of {whose} stood still {stops}: {time}."),
+            None => format!("{whose} stood still {}: {time}.", stops(&group.rhythm)),
+        }
     }
 
     /// `Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by poll
@@ -138,24 +141,41 @@ impl Telling<'_> {
 
 /// `30 times, 304 ms each, once a second`
 pub(super) fn stops(rhythm: &Rhythm) -> String {
-    let Rhythm { count, shortest_ns, median_ns, longest_ns, alike, every_ns } = *rhythm;
+    let Rhythm { count, median_ns, longest_ns, alike, .. } = *rhythm;
     if count == 1 {
         return format!("once, for {}", about(longest_ns));
     }
-    let each = match alike {
-        alike if alike == count => format!("{} each", about(median_ns)),
-        alike if alike * 5 >= count * 4 => {
-            let worst = if longest_ns > 2 * median_ns {
-                format!(" (worst {})", about(longest_ns))
-            } else {
-                String::new()
-            };
-            format!("mostly for {}{worst}", about(median_ns))
-        }
-        _ => format!("for {}", span(&about(shortest_ns), &about(longest_ns))),
+    let each = match alike == count {
+        true => format!("{} each", about(median_ns)),
+        false => lengths(rhythm),
     };
-    let rhythm = every_ns.map(every).unwrap_or_default();
-    format!("{count} times, {each}{rhythm}")
+    let every = rhythm.every_ns.filter(|_| rhythm.loops == 1);
+    let every = every.map(|ns| format!(", {}", every_words(ns))).unwrap_or_default();
+    format!("{count} times, {each}{every}")
+}
+
+/// `every 9.8 s for 310 ms (longest 344 ms)`: of several loops that have the same rhythm, what each does.
+pub(super) fn each(rhythm: &Rhythm, threads: &[ThreadId]) -> Option<String> {
+    let Rhythm { count, median_ns, longest_ns, alike, loops, every_ns, .. } = *rhythm;
+    let every = every_words(every_ns.filter(|_| loops > 1 && loops == threads.len())?);
+    let (usual, longest) = (about(median_ns), about(longest_ns));
+    Some(match alike == count {
+        true if usual == longest => format!("{every} for {usual}"),
+        true => format!("{every} for {usual} (longest {longest})"),
+        false => format!("{every}, {}", lengths(rhythm)),
+    })
+}
+
+/// `mostly for 56 ms (worst 230 ms)`, `for 60 to 159 ms`
+fn lengths(rhythm: &Rhythm) -> String {
+    let Rhythm { count, shortest_ns, median_ns, longest_ns, alike, .. } = *rhythm;
+    match alike * 5 >= count * 4 {
+        true if longest_ns > 2 * median_ns => {
+            format!("mostly for {} (worst {})", about(median_ns), about(longest_ns))
+        }
+        true => format!("mostly for {}", about(median_ns)),
+        false => format!("for {}", span(&about(shortest_ns), &about(longest_ns))),
+    }
 }
 
 /// `60 to 159 ms`, `60 ms to 1.2 s`
@@ -167,9 +187,9 @@ fn span(shortest: &str, longest: &str) -> String {
     }
 }
 
-fn every(every_ns: u64) -> String {
+fn every_words(every_ns: u64) -> String {
     match every_ns {
-        950_000_000..=1_050_000_000 => ", once a second".to_owned(),
-        _ => format!(", every {}", about(every_ns)),
+        950_000_000..=1_050_000_000 => "once a second".to_owned(),
+        _ => format!("every {}", about(every_ns)),
     }
 }
