@@ -150,7 +150,7 @@ pub(crate) struct WayIn {
     /// Inspector: also more than 1000 samples a second, which slow the target down; also a process that profiles itself
     #[arg(long)]
     pub(crate) force: bool,
-    /// Inspector: the program never listens to SIGUSR1 itself. Only asked for where its memory does not tell
+    /// Inspector: the program has no listener of its own for SIGUSR1; needed only where its memory does not tell
     #[arg(long)]
     pub(crate) no_sigusr1_listener: bool,
 }

@@ -109,7 +109,7 @@ fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, Failure> {
     let ns = parse_time(text).filter(|ns| *ns > 0);
     let ns = ns.ok_or_else(|| match parse_time(text) {
-        Some(_) => Failure::usage(format!("-d {text}: that is no time at all"))
+        Some(_) => Failure::usage(format!("-d {text} records nothing"))
             .hint("-d 30s, -d 500ms, -d 2m; Ctrl-C ends a recording earlier, and keeps it"),
         None => Failure::usage(format!("--duration {text} is not a time"))
             .hint("-d 30s, -d 500ms, -d 2m"),

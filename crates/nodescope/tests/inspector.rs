@@ -494,7 +494,7 @@ fn what_cannot_be_is_said() {
     fails(
         &["record", &pid, "--connect", "localhost:9229"],
         2,
-        "which process is meant",
+        "which process to record",
         "--connect",
     );
     let own = std::process::id().to_string();

@@ -12,7 +12,8 @@ pub(crate) enum SystemCommand {
     Doctor(Doctor),
 }
 
-/// The Node processes here: pid, application, CPU, version, container, ports, folder, and by which ways you get in
+/// The Node processes here: pid, application, CPU, version, container, ports, folder, and how each can be
+/// recorded
 ///
 /// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
 /// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.

@@ -17,17 +17,15 @@ pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
         |what: &str| Err(Failure::usage(format!("{what} needs perf events")).hint("--via perf"));
     if way.connect.is_some() && (way.via == Via::Perf || is_named || arguments.container.is_some())
     {
-        return Err(Failure::usage("--connect says which process is meant, and by which way")
+        return Err(Failure::usage("--connect says which process to record, and how: it goes with no other target, and not with --via perf")
             .hint(format!("{} record --connect localhost:9229", invoked::name())));
     }
     match way.via {
         Via::Auto | Via::Perf if !by_inspector && way.calls => inspector("--calls"),
         Via::Perf | Via::Auto if !by_inspector && way.each.is_some() => inspector("--each"),
         _ if !by_inspector => Ok(()),
-        _ if !arguments.command.is_empty() => {
-            perf("to record a command from its first instruction")
-        }
-        _ if arguments.system => perf("to record the whole machine"),
+        _ if !arguments.command.is_empty() => perf("recording a command from its start"),
+        _ if arguments.system => perf("recording the whole machine"),
         _ if !arguments.event.is_empty() => perf("--event"),
         _ if arguments.no_heap => perf("--no-heap"),
         _ => Ok(()),

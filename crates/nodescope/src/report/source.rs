@@ -144,7 +144,7 @@ fn others(matches: &[FunctionRow]) -> Option<String> {
     let named: Vec<String> = matches.iter().take(MOST_OTHERS).map(name).collect();
     let more = matches.len().saturating_sub(named.len());
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("Also called so: {}{more}.", named.join(", ")))
+    (!named.is_empty()).then(|| format!("Also meant by that: {}{more}.", named.join(", ")))
 }
 
 /// The hottest lines, in the order of the script.
