@@ -161,6 +161,11 @@ fn a_finding_that_is_about_no_loop_comes_with_the_loops_figures() {
         closing(pooled(Service::new(10).watched(UNKNOWN), 30, 8, 90, 30))[1],
         "A request arriving at any moment waited under 50 ms."
     );
+    let service = pooled(Service::new(10).watched(UNKNOWN), 30, 8, 90, 30);
+    assert_eq!(
+        closing(service.turn(TurnKind::Turn, SECOND, 60 * MS, [60 * MS, 0, 0]))[1],
+        "A request arriving at any moment waited under 50 ms (p99), 60 ms (worst)."
+    );
     // What is told with a finding is not told again.
     let mut both = pooled(free(), 30, 8, 90, 30);
     both = both.turn(TurnKind::Turn, SECOND, 400 * MS, [400 * MS, 0, 0]);

@@ -108,6 +108,10 @@ fn a_share_that_may_be_noise_is_not_told() {
         let closing = Report::without_lists(&profile, &weights, &selection).closing;
         closing.into_iter().filter(|line| line.starts_with("Of ")).collect::<Vec<_>>()
     };
+    // Neither are entries, largest causes and largest users.
+    let busy = spread(Service::new(10).watched(SECOND), &[TIMERS, LIST], "", 3 * SECOND);
+    let busy = spread(busy, &[TIMERS, COPY], "", 2 * INTERVAL);
+    assert_eq!(words(busy)[1], "Largest causes: list (server.js:10) 99 %.");
     let own = "Of your own code, list (server.js:10) caused most: ";
     assert_eq!(told(3), [format!("{own}97 % of all CPU time.")]);
     assert_eq!(

@@ -6,9 +6,8 @@ use super::place_of;
 use crate::entries::{EntryGroup, EntryKind, EntryRow};
 use crate::text::{of, rough_percent};
 
-/// So many kinds are told, and none below this share; a function only of a kind that has this share.
+/// So many kinds are told; a function only of a kind that has this share.
 const MOST_KINDS: usize = 3;
-const LEAST_SHARE: f64 = 0.01;
 const LEAST_TO_NAME: f64 = 0.1;
 
 /// The sentence, and the functions that it names.
@@ -21,7 +20,7 @@ pub(super) struct Did {
 /// `It did: HTTP requests 81 % (list, catalogue.js:12, 34 %), timers 6 %.`
 pub(super) fn did(telling: &Telling<'_>, groups: &[EntryGroup], whole: &mut Option<&str>) -> Did {
     let is_told = |group: &&EntryGroup| {
-        group.share >= LEAST_SHARE
+        telling.is_sure(group.share, telling.samples)
             && !matches!(group.kind, EntryKind::NotJavaScript | EntryKind::Other)
     };
     let mut did = Did::default();

@@ -18,7 +18,7 @@ use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, Mention};
 use crate::shorten::Folders;
 use crate::stalls::{Span, path_of};
-use crate::text::{fit_end, fit_start};
+use crate::text::{fit_end, fit_start, lower_bound};
 use crate::work::Doings;
 use crate::{Busy, EntryKind, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
 
@@ -129,10 +129,18 @@ fn functions(finding: &Finding) -> Vec<FunctionId> {
     }
 }
 
+/// A share that is not surely above this is not told: a sample or two of anything are in most recordings.
+const LEAST_SHARE: f64 = 0.01;
 /// So many functions are named as the largest users.
 const LARGEST_USERS: usize = 3;
 
 impl Telling<'_> {
+    /// Whether a share is more than noise; of weights that are no samples, nothing is known of their error.
+    pub(super) fn is_sure(&self, share: f64, samples: u64) -> bool {
+        let least = if self.counted { lower_bound(share, samples) } else { share };
+        least >= LEAST_SHARE
+    }
+
     fn row(&self, found: &Found) -> FindingRow {
         let groups = groups(&found.finding);
         let first = groups.first().copied();

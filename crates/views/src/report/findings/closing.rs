@@ -8,7 +8,7 @@ use profile::StringId;
 use super::Telling;
 use crate::packages::package_words;
 use crate::report::{PackageRow, Times};
-use crate::text::{about, lower_bound, of, percent, rough_percent};
+use crate::text::{about, of, percent, rough_percent};
 
 /// What people should know of the loops before they read the findings.
 pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
@@ -177,9 +177,6 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
         .filter(|_| worst.samples >= FEW_SAMPLES)
 }
 
-/// A share that is surely below this is left out: most programs have one package or another.
-const LEAST_SHARE: f64 = 0.01;
-
 /// What of the application and of its packages used most CPU; of noise, nothing is said. `whole` is what the first share
 /// is said to be of.
 pub(in crate::report) fn most_cpu(
@@ -195,14 +192,8 @@ pub(in crate::report) fn most_cpu(
         };
         words + &of(whole)
     };
-    let is_told = |times: &Times| {
-        let share = times.caused_share.unwrap_or_default();
-        let sure = match telling.counted {
-            true => lower_bound(share, telling.samples),
-            false => share,
-        };
-        sure >= LEAST_SHARE
-    };
+    let is_told =
+        |times: &Times| telling.is_sure(times.caused_share.unwrap_or_default(), telling.samples);
     let own = telling.own.first().filter(|row| is_told(&row.times)).map(|row| {
         let place = telling.place_words(&row.name, row.file.as_deref(), row.line);
         format!("Of your own code, {place} caused most: {}.", share(&row.times))

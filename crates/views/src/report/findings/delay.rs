@@ -69,7 +69,12 @@ fn figures(row: &LoopDelay) -> String {
         return figure(None);
     }
     let words = [(median_ns, "median"), (p99_ns, "p99"), (worst_ns, "worst")];
-    words.map(|(ns, which)| format!("{} ({which})", figure(ns))).join(", ")
+    // What is not known of the p99 is not known of the median.
+    let told = if p99_ns.is_none() && median_ns.is_none() { &words[1..] } else { &words[..] };
+    told.iter()
+        .map(|(ns, which)| format!("{} ({which})", figure(*ns)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `; a request waited 4 ms at p99`: at the loop where that is longest.

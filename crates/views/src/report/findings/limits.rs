@@ -111,6 +111,11 @@ impl Telling<'_> {
                 rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
             )
         };
-        Some(self.own.iter().take(LARGEST_USERS).map(one).collect::<Vec<_>>().join(", "))
+        let is_told = |row: &&FunctionRow| {
+            self.is_sure(row.times.caused_share.unwrap_or_default(), self.samples)
+        };
+        let users: Vec<String> =
+            self.own.iter().take(LARGEST_USERS).filter(is_told).map(one).collect();
+        Some(users.join(", ")).filter(|users| !users.is_empty())
     }
 }

@@ -34,8 +34,9 @@ impl Telling<'_> {
         let mut text = Vec::new();
         let (weight, samples) = busy.sampled;
         let one = |(function, its, _): &(profile::FunctionId, u64, u64)| {
-            let share = rough_percent(crate::share(*its, weight), samples);
-            Some(format!("{} {share}", self.named(*function)?))
+            let share =
+                Some(crate::share(*its, weight)).filter(|its| self.is_sure(*its, samples))?;
+            Some(format!("{} {}", self.named(*function)?, rough_percent(share, samples)))
         };
         let causes: Vec<String> =
             busy.functions.iter().take(LARGEST_USERS).filter_map(one).collect();
