@@ -9,7 +9,8 @@ const holder = `@nodescope/${process.platform}-${process.arch}`;
 
 const program = find();
 if (program === undefined) require("./missing.js").report(holder);
-else if (canReplaceItself(program)) process.execve(program, [typed(), ...process.argv.slice(2)]);
+// Node before 22.21.1 and 24.10 passes an empty environment where none is named.
+else if (canReplaceItself(program)) process.execve(program, [typed(), ...process.argv.slice(2)], process.env);
 else require("./child.js").run(program, typed(), process.argv.slice(2));
 
 function find() {
