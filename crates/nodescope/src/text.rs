@@ -130,6 +130,7 @@ pub(crate) fn utc(seconds: u64) -> String {
 }
 
 /// `45s`, `12m`, `3h`, `5d`: the largest unit of which there is more than one.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "ps and dump are of Linux"))]
 pub(crate) fn age(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0}s"),
