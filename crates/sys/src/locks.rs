@@ -1,24 +1,32 @@
-//! Locks of whole files: they end with the file's last descriptor, so a program that was killed leaves none.
+//! Locks of whole files: they end with the file's last descriptor or handle, so a program that was killed leaves none.
 
-use std::fs::File;
-use std::io;
-
-/// Takes the lock of a file if no other program has it; says whether it is ours now.
 #[cfg(unix)]
-pub fn try_lock(file: &File) -> io::Result<bool> {
-    use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is lent to us for the call, which does not wait.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-        return Ok(true);
-    }
-    match io::Error::last_os_error() {
-        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        error => Err(error),
-    }
-}
+mod unix;
+#[cfg(windows)]
+mod windows;
 
-/// Files have no such locks here.
-#[cfg(not(unix))]
-pub fn try_lock(_: &File) -> io::Result<bool> {
-    Err(io::ErrorKind::Unsupported.into())
+#[cfg(unix)]
+pub use unix::try_lock;
+#[cfg(windows)]
+pub use windows::try_lock;
+
+#[cfg(test)]
+mod tests {
+    use super::try_lock;
+    use std::fs::{self, File};
+    use std::io::Write;
+
+    #[test]
+    fn one_holder_at_a_time_and_all_may_read() {
+        let path = std::env::temp_dir().join(format!("nodescope-locks-{}", std::process::id()));
+        let open = || File::options().read(true).write(true).open(&path).unwrap();
+        let mut first = File::create_new(&path).unwrap();
+        assert!(try_lock(&first).unwrap());
+        assert!(!try_lock(&open()).unwrap());
+        first.write_all(b"what was recorded").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"what was recorded");
+        drop(first);
+        assert!(try_lock(&open()).unwrap());
+        fs::remove_file(&path).unwrap();
+    }
 }

@@ -12,3 +12,15 @@ pub(crate) fn quoted(path: &Path) -> String {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stays_one() {
+        assert_eq!(quoted(Path::new("/srv/a-1/nodescope")), "/srv/a-1/nodescope");
+        assert_eq!(quoted(Path::new("/a b/nodescope")), "'/a b/nodescope'");
+        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
+    }
+}

@@ -8,3 +8,15 @@ pub(crate) fn quoted(path: &Path) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || r"\/._-+:@".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("\"{text}\"") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stays_one() {
+        assert_eq!(quoted(Path::new(r"C:\srv\nodescope.exe")), r"C:\srv\nodescope.exe");
+        assert_eq!(quoted(Path::new(r"C:\a b\nodescope.exe")), r#""C:\a b\nodescope.exe""#);
+        assert_eq!(quoted(Path::new("it's")), "\"it's\"");
+    }
+}

@@ -453,18 +453,26 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_is_written_at_the_moment_stays_where_it_is() {
         let folder = Folder::new("busy");
         let out = folder.0.join("a.nodescope");
-        let first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
+        let _first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
         let refused = Spool::create(&out, b"second", MOST_IN_MEMORY);
         assert!(refused.is_err_and(|failure| {
             failure.sentence().contains("another nodescope may be recording")
         }));
         assert_eq!(folder.names(), ["a.nodescope.part"]);
-        // One whose name has gone to another file leaves that file alone.
+        // It can be read meanwhile.
+        assert_eq!(fs::read(folder.0.join("a.nodescope.part")).unwrap(), b"first");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_whose_name_has_gone_to_another_file_leaves_that_file_alone() {
+        let folder = Folder::new("moved");
+        let out = folder.0.join("a.nodescope");
+        let first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
         fs::rename(&first.path, folder.0.join("moved")).unwrap();
         let second = Spool::create(&out, b"second", MOST_IN_MEMORY).unwrap();
         first.remove();

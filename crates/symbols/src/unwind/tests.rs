@@ -1,12 +1,9 @@
 //! Stacks that are made up, and tables that are damaged.
 
 use super::*;
-use std::io::{self, Cursor, Read};
-use std::path::Path;
 
 use trace::Registers;
 
-use crate::files::{Disk, Files, OpenFile};
 use crate::processes::Processes;
 
 const CODE: u64 = 0x7000_0000;
@@ -136,49 +133,59 @@ fn hostile_registers_do_no_harm() {
     }
 }
 
-/// The same bytes, whatever is opened.
-struct OneFile(Vec<u8>);
-
-impl Files for OneFile {
-    fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(Cursor::new(self.0.clone())))
-    }
-}
-
-/// The smallest file with tables that every Linux has is the vDSO.
-#[test]
-#[cfg(target_os = "linux")]
-fn damaged_tables_do_no_harm() {
-    let mut file = Vec::new();
-    Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
-    let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
-    let word = |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
-    let stack: Vec<u64> = (0..64).map(word).collect();
-    let (mut random, mut deepest) = (1u64, 0);
-    for round in 0..4000 {
-        let mut damaged = file.clone();
-        for _ in 0..round % 8 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let at = (random >> 33) as usize % damaged.len();
-            damaged[at] = (random >> 16) as u8;
-        }
-        let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
-        let ip = CODE + (random >> 40) % file.len() as u64;
-        for (mask, values) in
-            [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
-        {
-            deepest = unwind_in(place, &sources, Registers { mask, values }, (&stack, true))
-                .len()
-                .max(deepest);
-        }
-    }
-    assert!(deepest > 3, "nothing was unwound");
-}
-
 #[test]
 fn registers_that_were_not_taken() {
     assert_eq!(unwind(1 << 8, &[CODE], &[0; 4]), [CODE], "only the instruction pointer");
     assert_eq!(unwind(X86_64, &[], &[0; 4]), [0; 0], "values are missing");
     assert_eq!(unwind(u64::MAX, &[9; 64], &[0; 4]), [9]);
     assert_eq!(unwind(0, &[], &[]), [0; 0]);
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use std::io::{self, Cursor, Read};
+    use std::path::Path;
+
+    use super::*;
+    use crate::files::{Disk, Files, OpenFile};
+
+    /// The same bytes, whatever is opened.
+    struct OneFile(Vec<u8>);
+
+    impl Files for OneFile {
+        fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
+            Ok(Box::new(Cursor::new(self.0.clone())))
+        }
+    }
+
+    /// The smallest file with tables that every Linux has is the vDSO.
+    #[test]
+    fn damaged_tables_do_no_harm() {
+        let mut file = Vec::new();
+        Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
+        let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
+        let word =
+            |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
+        let stack: Vec<u64> = (0..64).map(word).collect();
+        let (mut random, mut deepest) = (1u64, 0);
+        for round in 0..4000 {
+            let mut damaged = file.clone();
+            for _ in 0..round % 8 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (random >> 33) as usize % damaged.len();
+                damaged[at] = (random >> 16) as u8;
+            }
+            let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
+            let ip = CODE + (random >> 40) % file.len() as u64;
+            for (mask, values) in [
+                (X86_64, &[STACK + 16, STACK, ip][..]),
+                (AARCH64, &[STACK + 16, ip, STACK, ip][..]),
+            ] {
+                deepest = unwind_in(place, &sources, Registers { mask, values }, (&stack, true))
+                    .len()
+                    .max(deepest);
+            }
+        }
+        assert!(deepest > 3, "nothing was unwound");
+    }
 }
