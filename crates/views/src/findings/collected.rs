@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use profile::{FunctionId, ThreadId};
 
-use super::loop_work::WorkRow;
+use super::loop_work::{Sum, WorkRow};
 use super::{FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_telling, sum_ns, surely};
 use crate::gc::{Collection, Gc, LoopGc, Pause};
 use crate::stalls::{SHORTEST_STALL_NS, Span};
@@ -29,9 +29,9 @@ pub struct Collected {
     pub paused_ns: u64,
     /// What all of them were, where that is known and the same.
     pub kind: Option<Collection>,
-    /// The function that allocated when most of the pauses began, and how many of them.
+    /// The function that allocated when half of the pauses or more began, and how many of them.
     pub began: Option<(FunctionId, usize)>,
-    /// The function that most of the sampled time was for.
+    /// The function that half of the sampled time or more was for, as far as that was for any.
     pub allocator: FunctionId,
     /// The time of what is not in these pauses.
     pub short_ns: u64,
@@ -74,7 +74,7 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         spans: if are_long { spans_of(&pauses) } else { Vec::new() },
         paused_ns,
         kind: common_kind(&pauses),
-        began: began(&pauses),
+        began: if are_long { began(&pauses) } else { None },
         allocator: allocator(facts, &threads),
         short_ns,
         threads,
@@ -116,24 +116,30 @@ fn common_kind(pauses: &[Pause]) -> Option<Collection> {
     pauses.iter().all(|pause| pause.kind == Some(first)).then_some(first)
 }
 
-/// The function of the application that most of the collections on these loops were for.
+/// The function of the application that ran in half of the samples of collections on these loops that show one. Less
+/// accuses none: what is freed and when V8 collects depends on all who allocate.
 fn allocator(facts: &Facts<'_>, threads: &[ThreadId]) -> FunctionId {
-    let mut sums: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    let mut sums: BTreeMap<FunctionId, Sum> = BTreeMap::new();
+    let mut all = Sum::default();
     let is_its =
         |row: &&WorkRow| row.work == Work::Gc && row.is_app && threads.contains(&row.thread);
     for row in facts.work.rows.iter().filter(is_its) {
-        let sum = sums.entry(row.function).or_default();
-        *sum = sum.saturating_add(row.sum.weight);
+        sums.entry(row.function).or_default().add(row.sum);
+        all.add(row.sum);
     }
-    let most = sums.into_iter().max_by_key(|(id, sum)| (*sum, std::cmp::Reverse(*id)));
-    most.map_or(FunctionId::NONE, |(function, _)| function)
+    let most = sums.into_iter().max_by_key(|(id, sum)| (sum.weight, std::cmp::Reverse(*id)));
+    most.filter(|(_, sum)| all.samples >= FEW_SAMPLES && sum.weight >= all.weight.div_ceil(2))
+        .map_or(FunctionId::NONE, |(function, _)| function)
 }
 
-/// The function under which most of them began.
+/// The function under which half of them or more began. V8 begins a collection where memory happens to run out: one of ten
+/// accuses nothing.
 fn began(pauses: &[Pause]) -> Option<(FunctionId, usize)> {
     let mut counts: BTreeMap<FunctionId, usize> = BTreeMap::new();
     for function in pauses.iter().filter_map(|pause| pause.function.some()) {
         *counts.entry(function).or_default() += 1;
     }
-    counts.into_iter().max_by_key(|(function, count)| (*count, std::cmp::Reverse(*function)))
+    let most =
+        counts.into_iter().max_by_key(|(function, count)| (*count, std::cmp::Reverse(*function)));
+    most.filter(|(_, count)| *count >= pauses.len().div_ceil(2))
 }

@@ -137,7 +137,7 @@ impl Telling<'_> {
             place: place(self.profile, found.finding.function()),
             call_line: call_line.filter(|line| *line > 0),
             waited_for: wait.map(crate::Wait::text).filter(|text| !text.is_empty()),
-            too_few_samples: matches!(&found.finding, Finding::Stalls(group) if group.of_samples < FEW_SAMPLES),
+            too_few_samples: has_few_samples(&found.finding),
             text: self.words(found),
             whereabouts: self.whereabouts(&found.finding),
         }
@@ -229,6 +229,17 @@ impl Telling<'_> {
             [thread] => self.loop_name(*thread),
             several => format!("{} event loops", several.len()),
         }
+    }
+}
+
+/// Whether what a finding says of stalls rests on fewer samples than a share needs.
+fn has_few_samples(finding: &Finding) -> bool {
+    match finding {
+        Finding::Stalls(group) => group.of_samples < FEW_SAMPLES,
+        Finding::Called(called) => {
+            called.samples_of_stalls().is_some_and(|(_, all)| all < FEW_SAMPLES)
+        }
+        _ => false,
     }
 }
 
