@@ -191,6 +191,18 @@ fn one_collection_of_ten_accuses_nobody() {
     assert_eq!((collections(1), collections(5)), (String::new(), "copySettings".to_owned()));
 }
 
+/// Short collections between turns show no function; those that do must agree.
+#[test]
+fn short_collections_accuse_whom_most_of_them_show() {
+    let short = |in_copy: u64, in_list: u64| {
+        let service = spread(Service::new(10).watched(5 * SECOND), &[SCAVENGE], "", 2 * SECOND);
+        let service = spread(service, &[TIMERS, COPY, SCAVENGE], "", in_copy * INTERVAL);
+        found_function(&spread(service, &[TIMERS, LIST, SCAVENGE], "", in_list * INTERVAL).done())
+    };
+    assert_eq!((short(4, 0), short(5, 5)), (String::new(), String::new()));
+    assert_eq!((short(5, 0), short(9, 1)), ("copySettings".to_owned(), "copySettings".to_owned()));
+}
+
 fn found_function(profile: &profile::Profile) -> String {
     let seen = findings(profile, &Selection::default());
     assert_eq!(ids(&seen), ["gc"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use profile::{FunctionId, ThreadId};
 
-use super::loop_work::{Sum, WorkRow};
+use super::loop_work::WorkRow;
 use super::{FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_telling, sum_ns, surely};
 use crate::gc::{Collection, Gc, LoopGc, Pause};
 use crate::stalls::{SHORTEST_STALL_NS, Span};
@@ -31,7 +31,7 @@ pub struct Collected {
     pub kind: Option<Collection>,
     /// The function that allocated when half of the pauses or more began, and how many of them.
     pub began: Option<(FunctionId, usize)>,
-    /// The function that half of the sampled time or more was for, as far as that was for any.
+    /// The function that surely allocated in most of the short collections, as far as they show one.
     pub allocator: FunctionId,
     /// The time of what is not in these pauses.
     pub short_ns: u64,
@@ -116,20 +116,28 @@ fn common_kind(pauses: &[Pause]) -> Option<Collection> {
     pauses.iter().all(|pause| pause.kind == Some(first)).then_some(first)
 }
 
-/// The function of the application that ran in half of the samples of collections on these loops that show one. Less
-/// accuses none: what is freed and when V8 collects depends on all who allocate.
+/// The function of the application that surely ran in more than half of the short collections on these loops that show
+/// one. Less accuses none: what is freed and when V8 collects depends on all who allocate. The samples of a long pause are
+/// of one collection, and `began` asks these.
 fn allocator(facts: &Facts<'_>, threads: &[ThreadId]) -> FunctionId {
-    let mut sums: BTreeMap<FunctionId, Sum> = BTreeMap::new();
-    let mut all = Sum::default();
+    let mut counts: BTreeMap<FunctionId, u64> = BTreeMap::new();
     let is_its =
         |row: &&WorkRow| row.work == Work::Gc && row.is_app && threads.contains(&row.thread);
     for row in facts.work.rows.iter().filter(is_its) {
-        sums.entry(row.function).or_default().add(row.sum);
-        all.add(row.sum);
+        let count = counts.entry(row.function).or_default();
+        *count = count.saturating_add(row.sum.short_samples);
     }
-    let most = sums.into_iter().max_by_key(|(id, sum)| (sum.weight, std::cmp::Reverse(*id)));
-    most.filter(|(_, sum)| all.samples >= FEW_SAMPLES && sum.weight >= all.weight.div_ceil(2))
+    let all = sum_ns(counts.values().copied());
+    let most = counts.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
+    most.filter(|(_, count)| is_surely_most(*count, all))
         .map_or(FunctionId::NONE, |(function, _)| function)
+}
+
+/// Whether so many of all samples are surely more than half: with a chance of 95 %, and of five, which must then agree.
+fn is_surely_most(count: u64, all: u64) -> bool {
+    const LEAST: u64 = 5;
+    const DEVIATIONS: f64 = 1.645;
+    all >= LEAST && count as f64 - all as f64 / 2.0 >= DEVIATIONS * (all as f64).sqrt() / 2.0
 }
 
 /// The function under which half of them or more began. V8 begins a collection where memory happens to run out: one of ten
