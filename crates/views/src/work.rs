@@ -40,6 +40,20 @@ pub enum Work {
 }
 
 impl Work {
+    /// Whether it is a call that a thread may sleep in. Other work is done on a CPU: a thread that sleeps there waits for
+    /// something else.
+    pub(crate) fn blocks(self) -> bool {
+        matches!(
+            self,
+            Self::Files
+                | Self::Crypto
+                | Self::Compression
+                | Self::Child
+                | Self::Modules
+                | Self::Output
+        )
+    }
+
     /// Whether an entry tells that it belongs to a start, where it does no harm: nothing waits for the loop yet. Modules
     /// must be asked for by something that is served. Tests and builds load what they work on.
     pub(crate) fn is_of_start(self, asked_by: EntryKind) -> bool {

@@ -226,3 +226,18 @@ fn a_kind_of_work_that_few_samples_show_is_told_with_them() {
     assert_eq!(stall(1), "JSON, 6 of 9 samples: JSON.parse in list (/srv/server.js:10).");
     assert_eq!(stall(4), "JSON: JSON.parse in list (/srv/server.js:10).");
 }
+
+/// A lock of V8's compiler is free again when the helper thread that has it gets a CPU.
+#[test]
+fn who_sleeps_in_the_compiler_does_not_compile() {
+    let compile: Code = ("v8::internal::Compiler::Compile", "", 0, Category::Compiler);
+    let asleep = |ready_ns: u64| {
+        let service = Service::new(10).watched(8 * SECOND).counted(100 * MS, ready_ns, None);
+        let service = service.turn(TurnKind::Turn, SECOND, 250 * MS, [5 * MS, 5 * MS, 0]);
+        let service = service.slept(&[TIMERS, compile, EPOLL], SECOND + 51 * MS, 200 * MS);
+        let seen = found(service);
+        (ids(&seen), seen.turns.stalls[0].kind.word())
+    };
+    assert_eq!(asleep(700 * MS), (vec!["cpu-wait"], "cpu-wait"));
+    assert_eq!(asleep(0), (vec!["stalls"], "blocked"));
+}

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::wait::{idle_stacks, wait_of};
 use super::{Spent, Stall, StallKind};
 use crate::entries::EntryKind;
+use crate::host::ready_between;
 use crate::work::{Doings, Work};
 use crate::{Selection, share};
 
@@ -154,7 +155,19 @@ impl<'a> Culprits<'a> {
         if wait.is_none() && self.waits_for_collectors(ran, thread, start_ns, end_ns) {
             return Some((StallKind::Collected, ran.culprit, None, Work::Gc));
         }
-        Some((StallKind::Blocked, slept.culprit, wait, slept.work))
+        // A thread that sleeps in V8's compiler does not compile: it waits for one of V8's helper threads.
+        if slept.work == Work::Compiling && self.threads_waited(thread, start_ns, end_ns) {
+            return Some((StallKind::Starved, None, None, Work::Own));
+        }
+        let work = if slept.work.blocks() { slept.work } else { Work::Own };
+        Some((StallKind::Blocked, slept.culprit, wait, work))
+    }
+
+    /// Whether threads of the process waited for a CPU at that time.
+    fn threads_waited(&self, thread: ThreadId, start_ns: u64, end_ns: u64) -> bool {
+        let process = self.profile.thread(thread).process;
+        let waited_ns = ready_between(self.profile, process, start_ns, end_ns);
+        share(waited_ns, end_ns.saturating_sub(start_ns)) > MOSTLY
     }
 
     /// Whether V8's helper threads collected garbage for most of a stretch in which the loop itself did nothing else.
