@@ -13,6 +13,7 @@ mod corpus;
 mod cpuprofile;
 mod exchange;
 mod far_times;
+mod findings;
 mod memory;
 mod perf_data;
 mod robust;

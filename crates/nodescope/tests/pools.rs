@@ -70,10 +70,11 @@ fn pools_of_other_builds() {
 #[test]
 fn a_pool_that_is_full_of_lookups() {
     let Some(node) = node("24.21.0").filter(|_| can_record()) else { return };
-    let Some(report) = findings::record(&node, &findings::POOL_DNS) else { return };
-    check_full(&report, "dns");
+    let Some(recording) = findings::record(&node, &findings::POOL_DNS) else { return };
+    let report = &recording.report;
+    check_full(report, "dns");
     assert!(report["pools"][0]["busy_threads"].as_f64().is_some_and(|busy| busy < 2.5));
-    assert_eq!(findings::wrong(&findings::POOL_DNS, &report), None);
+    assert_eq!(findings::wrong(&findings::POOL_DNS, &recording), None);
 }
 
 #[test]

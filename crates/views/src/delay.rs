@@ -33,7 +33,7 @@ pub struct LoopDelay {
 
 /// What requests pay at each loop that was watched, the loop where they waited longest first.
 pub fn delays(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<LoopDelay> {
-    let loops = turns.watched().filter(|row| row.watched_ns > 0);
+    let loops = turns.watched().filter(|row| row.watched_ns > 0 && !row.waits_in_turns);
     let mut all: Vec<LoopDelay> =
         loops.map(|row| Waits::new(profile, selection, turns, row).delay(row)).collect();
     all.sort_by_key(|row| {

@@ -226,9 +226,9 @@ pub(crate) fn findings_of(profile: &Profile, selection: &Selection, doings: &Doi
     }
     list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
     busy::follow_causes(&mut list);
-    workers::take_cause(&mut list);
+    workers::take_causes(&mut list);
     limits::leave_to_pools(&mut list);
-    limits::lead(&mut list, &facts.turns.stalls);
+    limits::lead(&mut list, &facts);
     let Facts { turns, host, gc, delays, pools, .. } = facts;
     Findings { list, turns, host, gc, delays, pools }
 }

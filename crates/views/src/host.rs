@@ -68,6 +68,23 @@ pub fn host_times(profile: &Profile, selection: &Selection) -> Vec<(ProcessId, H
     rows.filter_map(|(id, sum)| Some((ProcessId::from_index(id), sum?))).collect()
 }
 
+/// For how long threads of a process waited for a CPU in a stretch of time, added up.
+pub(crate) fn ready_between(
+    profile: &Profile,
+    process: ProcessId,
+    start_ns: u64,
+    end_ns: u64,
+) -> u64 {
+    let table = profile.seconds();
+    let rows = table.ids().map(|id: RowId| table.row(id)).filter(|row| row.process == process);
+    let part = |row: Second| {
+        let (start, end) = (row.start_ns.max(start_ns), row.end_ns.min(end_ns));
+        let whole_ns = row.end_ns.saturating_sub(row.start_ns);
+        part_of(row.ready_ns, end.saturating_sub(start), whole_ns)
+    };
+    rows.map(part).fold(0, u64::saturating_add)
+}
+
 pub(crate) fn selected_processes(profile: &Profile, selection: &Selection) -> Vec<bool> {
     let mut is_selected = vec![false; profile.processes().len()];
     let threads = selection.selected_threads(profile);

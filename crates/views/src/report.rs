@@ -153,13 +153,11 @@ impl Report {
         let most_cpu = findings::most_cpu(&telling, package, &mut whole);
         self.duration_s = duration_ns as f64 / 1e9;
         self.too_few_samples = self.counted && samples < FEW_SAMPLES;
-        let entries = crate::entries(profile);
-        self.entries = crate::entry_rows(profile, weights, &entries);
+        self.entries = crate::entry_rows(profile, weights, doings.entries(profile));
         let did = entries::did(&telling, &self.entries, &mut whole);
         let telling_parts = most_cpu.into_iter().chain(did.text);
         self.mentions.extend(did.mentions);
         self.closing.extend(telling_parts.filter(|_| !self.too_few_samples));
-        self.entries_of_stacks = entries;
         self.cores_busy = cores.map(|cores| cores.cores);
         self.cores_busy_counted = cores.is_some_and(|cores| cores.is_counted);
         self.gc = gc_row(profile, &found.gc);

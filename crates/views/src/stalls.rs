@@ -39,6 +39,8 @@ pub struct Stall {
     pub wait: Option<Wait>,
     /// The kind of work that most of it was.
     pub work: Work,
+    /// The samples that show that, and all of those that were asked.
+    pub work_samples: (u64, u64),
 }
 
 impl Stall {
@@ -155,6 +157,10 @@ pub struct EventLoop {
     pub polled_ns: Option<u64>,
     /// Why it was not watched; none where it was, or where the recording does not tell.
     pub problem: StringId,
+    /// Whether the recording has the run before its first poll.
+    pub is_from_start: bool,
+    /// Whether it waits for work in its turns, too, as the workers of pools do: nothing tells for how long it was free.
+    pub waits_in_turns: bool,
 }
 
 /// One synchronous run before a loop's first poll: modules are loaded, top-level code runs.
@@ -189,6 +195,12 @@ impl Turns {
     /// The loops whose turns were watched: only of these does it mean anything that there is no stall.
     pub fn watched(&self) -> impl Iterator<Item = &EventLoop> {
         self.loops.iter().filter(|row| row.is_watched)
+    }
+
+    /// Whether samples of a loop may be of its start without being in a run of `runs`: other recorders do not tell when
+    /// a loop began, and ES modules are evaluated behind the first poll.
+    pub(crate) fn may_start(&self, thread: ThreadId) -> bool {
+        self.watched().find(|row| row.thread == thread).is_none_or(|row| row.is_from_start)
     }
 }
 
@@ -243,7 +255,7 @@ fn of_markers(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> Turns 
             turns.loops.push(watched_by_markers(row.thread));
         }
         if row.text.some().is_none() && row.end_ns - row.start_ns >= SHORTEST_STALL_NS {
-            turns.stalls.push(culprits.stall(row.thread, start_ns, end_ns, None));
+            turns.stalls.extend(culprits.stall(row.thread, start_ns, end_ns, None));
         }
     }
     if !turns.loops.is_empty() {
@@ -253,7 +265,9 @@ fn of_markers(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> Turns 
 }
 
 fn watched_by_markers(thread: ThreadId) -> EventLoop {
-    EventLoop { thread, is_watched: true, watched_ns: 0, polled_ns: None, problem: StringId::NONE }
+    let (is_watched, is_from_start, waits_in_turns) = (true, false, false);
+    let (watched_ns, polled_ns, problem) = (0, None, StringId::NONE);
+    EventLoop { thread, is_watched, watched_ns, polled_ns, problem, is_from_start, waits_in_turns }
 }
 
 /// A function's id or none, for the keys of groups.

@@ -2,8 +2,11 @@
 //! Knowledge is the table of signs: frames by which a kind of work is recognised. A stack does one kind of work, the
 //! outermost one below the function that asked for it, so that no time counts twice.
 
+use std::sync::OnceLock;
+
 use profile::{Category, FunctionId, Profile, StackId, StringId};
 
+use crate::entries::{Entries, EntryKind, entries};
 use crate::text::fit_start;
 
 /// A kind of work.
@@ -36,6 +39,39 @@ pub enum Work {
     Output,
 }
 
+impl Work {
+    /// Whether it is a call that a thread may sleep in. Other work is done on a CPU: a thread that sleeps there waits for
+    /// something else.
+    pub(crate) fn blocks(self) -> bool {
+        matches!(
+            self,
+            Self::Files
+                | Self::Crypto
+                | Self::Compression
+                | Self::Child
+                | Self::Modules
+                | Self::Output
+        )
+    }
+
+    /// Whether an entry tells that it belongs to a start, where it does no harm: nothing waits for the loop yet. Modules
+    /// must be asked for by something that is served. Tests and builds load what they work on.
+    pub(crate) fn is_of_start(self, asked_by: EntryKind) -> bool {
+        match self {
+            Self::Modules => {
+                !asked_by.is_kept() || matches!(asked_by, EntryKind::Test | EntryKind::Build)
+            }
+            Self::Child
+            | Self::Files
+            | Self::Crypto
+            | Self::Compression
+            | Self::Output
+            | Self::Compiling => matches!(asked_by, EntryKind::Startup | EntryKind::Loading),
+            Self::Own | Self::Gc | Self::Json | Self::Copies | Self::Regexp => false,
+        }
+    }
+}
+
 /// How a frame shows a kind of work.
 enum Sign {
     /// A function of one of Node's own scripts: how its path begins, and how the function's name ends.
@@ -47,6 +83,10 @@ enum Sign {
     /// A function of a package, or any where none is named.
     Package(&'static str, &'static [&'static str]),
 }
+
+/// What runs at the top level of Node's own scripts is Node's start, and never works for a function of people: a perf map
+/// that does so has an old name for an address.
+const TOP_LEVEL: &str = "(top level)";
 
 /// What people call it: a name, none (`""`), or the function's own name behind `prefix`.
 struct Called {
@@ -152,9 +192,13 @@ impl Doing {
     }
 }
 
-/// What each stack does.
+/// What each stack does, and what asked for it.
 #[derive(Debug, Default)]
-pub(crate) struct Doings(Vec<Doing>);
+pub(crate) struct Doings {
+    of_stack: Vec<Doing>,
+    /// Many questions need no entries, and they take as long as the rest.
+    entries: OnceLock<Entries>,
+}
 
 impl Doings {
     /// Looks at every stack once; parents come first.
@@ -169,11 +213,16 @@ impl Doings {
             let frame = Frame { stack: id, function, category: row.category };
             doings.push(frame.doing(profile, caller, signs[function.index()]));
         }
-        Self(doings)
+        Self { of_stack: doings, entries: OnceLock::new() }
     }
 
     pub(crate) fn of(&self, stack: StackId) -> Doing {
-        stack.some().map_or(NOTHING, |stack| self.0[stack.index()])
+        stack.some().map_or(NOTHING, |stack| self.of_stack[stack.index()])
+    }
+
+    /// The entries of the same profile.
+    pub(crate) fn entries(&self, profile: &Profile) -> &Entries {
+        self.entries.get_or_init(|| entries(profile))
     }
 }
 
@@ -259,7 +308,9 @@ fn signs_of_functions(profile: &Profile) -> Vec<Option<u16>> {
         let script = profile.source_path(function.source).unwrap_or_default();
         let package = function.package.some().map(|id| profile.text(id));
         let fits = |(_, sign, _): &(Work, Sign, Called)| match sign {
-            Sign::Script(start, end) => script.starts_with(start) && name.ends_with(end),
+            Sign::Script(start, end) => {
+                script.starts_with(start) && name.ends_with(end) && name != TOP_LEVEL
+            }
             Sign::Native(part) => script.is_empty() && name.contains(part),
             Sign::Package(its, names) => {
                 package == Some(its) && (names.is_empty() || names.contains(&name))

@@ -10,6 +10,8 @@
 
 mod delays;
 mod entries;
+mod finding_evidence;
+mod finding_loops;
 mod finding_rules;
 mod finding_words;
 mod findings;

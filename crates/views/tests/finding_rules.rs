@@ -17,13 +17,13 @@ pub const LIST: Code = ("list", "/srv/server.js", 10, Category::App);
 pub const COPY: Code = ("copySettings", "/srv/settings.js", 6, Category::App);
 pub const PARSE: Code = ("v8::internal::Builtin_JsonParse(int)", "", 0, Category::Runtime);
 const STRINGIFY: Code = ("v8::internal::Builtin_JsonStringify(int)", "", 0, Category::Runtime);
-const SCAVENGE: Code = ("Heap::Scavenge", "", 0, Category::Gc);
+pub const SCAVENGE: Code = ("Heap::Scavenge", "", 0, Category::Gc);
 
-fn found(service: Service) -> Findings {
+pub fn found(service: Service) -> Findings {
     findings(&service.done(), &Selection::default())
 }
 
-fn ids(found: &Findings) -> Vec<&'static str> {
+pub fn ids(found: &Findings) -> Vec<&'static str> {
     found.list.iter().map(|found| found.id).collect()
 }
 
@@ -56,7 +56,7 @@ pub fn sibling(service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId
 }
 
 /// The same where it is known who started it.
-fn started_by(
+pub fn started_by(
     parent_pid: Option<u32>,
     mut service: Service,
     pid: u32,
@@ -515,7 +515,8 @@ fn a_bad_worker_may_have_the_lowest_pid() {
     let bad = "Pid 5001 was busy 70 % of the time, the 3 other workers about 10 %: one bad process, not too much load.";
     assert_eq!(recorded([1, 1, 1, 1], [3, 9, 9, 9]), [bad], "started by what was not recorded");
     assert_eq!(recorded([1, 5001, 5001, 5001], [3, 9, 9, 9]), [""; 0], "it started the others");
-    assert_eq!(recorded([1, 5001, 1, 1], [3, 9, 9, 9]), [bad], "it started a helper");
+    let of_two = bad.replace("the 3 other", "the 2 other");
+    assert_eq!(recorded([1, 5001, 1, 1], [3, 9, 9, 9]), [of_two], "it started a helper");
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl EntryKind {
     }
 
     /// Whether a function that started so keeps it after an await: what begins a program goes on for ever.
-    pub(super) fn is_kept(self) -> bool {
+    pub(crate) fn is_kept(self) -> bool {
         !matches!(
             self,
             Self::Loading | Self::Startup | Self::AfterAwait | Self::Other | Self::NotJavaScript

@@ -9,7 +9,8 @@ use super::{EntryKind, EntryPoint, NOT_TOLD, Named, Path};
 use crate::recursion::{NO_KIND, outermost};
 use crate::selection::Selection;
 
-/// An entry is inferred from so many samples or more.
+/// An entry is inferred from so many samples or more: a function that fewer saw start may have been seen in the one way
+/// that is rare.
 const FEWEST_SAMPLES: u64 = 5;
 
 /// What starts in a function whose entry was itself inferred is found in the second round.

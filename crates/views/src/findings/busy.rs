@@ -8,18 +8,21 @@ use profile::{FunctionId, ThreadId};
 use super::{CpuLimit, CpuWait, Facts, Finding, Found, found, part, sum_ns};
 use crate::stalls::{EventLoop, Stall};
 
-/// Above this, queues grow faster than the load.
+/// Above this, queues grow faster than the load: what waits in front of a server that is busy for a part r of its time is
+/// r / (1 − r), which is 1 at a half and 4 here.
 const SATURATED: f64 = 0.8;
 /// A loop with more room makes people wait, too, where its turns are long: a request waits for the rest of one. Half of
 /// all requests wait so long that it is felt in every reply.
 const LONG_MEDIAN_NS: u64 = 10_000_000;
 /// A loop that is free for this part of the time takes half of all requests at once.
 const FREE_FOR_HALF: f64 = 0.5;
-/// If short turns have this part of the time: where long ones have it, these are told.
+/// If short turns have this part of the time, which is half of what makes a loop saturated: where long ones have more of
+/// it, these are told, and are what to mend.
 const SHORT_TURNS: f64 = 0.4;
-/// What costs at least this part of the other short turns can be the reason that the loop is saturated.
+/// What costs at least this part of the other short turns can be the reason that the loop is saturated: less would be
+/// lost in what else there is to mend.
 const MUCH_OF_THE_REST: f64 = 0.5;
-/// A loop that was watched for less says little.
+/// A loop that was watched for less says little: a service that starts, or one large request, is busy for so long.
 const LONG_ENOUGH_NS: u64 = 1_000_000_000;
 
 /// A loop that is busy with short turns.
@@ -33,6 +36,8 @@ pub struct Busy {
     pub sampled: (u64, u64),
     /// What half of all requests waited at least, where that makes it a finding: the loop itself has room.
     pub median_ns: Option<u64>,
+    /// For how long it was in turns and did not wait for a CPU.
+    pub worked_ns: u64,
 }
 
 pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
@@ -43,19 +48,23 @@ fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Fo
     let polled_ns = row.polled_ns.filter(|_| row.watched_ns >= LONG_ENOUGH_NS)?;
     let its = |thread: ThreadId| thread == row.thread;
     let turns = &facts.turns;
-    let stalls = turns.stalls.iter().filter(|stall| its(stall.thread)).map(Stall::duration_ns);
-    let runs = turns.runs.iter().filter(|run| its(run.thread));
-    let runs = runs.map(|run| run.end_ns.saturating_sub(run.start_ns));
-    let stops = turns.stops.iter().filter(|stop| its(stop.thread));
-    let stops = stops.map(|stop| stop.end_ns.saturating_sub(stop.start_ns));
+    let stalls = || turns.stalls.iter().filter(|stall| its(stall.thread));
+    let stalls_ns = sum_ns(stalls().map(Stall::duration_ns));
+    let waited_in_stalls_ns = sum_ns(stalls().filter_map(|stall| Some(stall.spent?.ready_ns)));
+    let waited_ns = facts.waited_ns(row.thread);
     let busy_ns = row.watched_ns.saturating_sub(polled_ns);
-    let short_ns = busy_ns.saturating_sub(sum_ns(stalls.chain(runs).chain(stops)));
-    let busy = causes(facts, row);
-    // As a part of what was sampled: a thread that waits for a CPU, or loses samples, has less than it was busy.
+    // A turn that waits for a CPU is no work: with a CPU of its own the loop would have been free for so long.
+    let short_ns = busy_ns
+        .saturating_sub(stalls_ns)
+        .saturating_sub(facts.not_served_ns(row.thread))
+        .saturating_sub(waited_ns.saturating_sub(waited_in_stalls_ns));
+    let worked_ns = busy_ns.saturating_sub(waited_ns);
+    let busy = Busy { worked_ns, ..causes(facts, row) };
+    // As a part of what was sampled: a thread that loses samples has less than it was busy.
     let told_ns = sum_ns(earlier.iter().map(|found| found.finding.short_turns_ns(row.thread)));
     let left = 1.0 - part(told_ns, busy.sampled.0).min(1.0);
     let lost_ns = (short_ns as f64 * left) as u64;
-    let is_saturated = part(busy_ns, row.watched_ns) >= SATURATED;
+    let is_saturated = part(worked_ns, row.watched_ns) >= SATURATED;
     let median_ns = long_median_ns(facts, row, earlier).filter(|_| !is_saturated);
     let is_felt = is_saturated || median_ns.is_some();
     (is_felt && part(lost_ns, row.watched_ns) >= SHORT_TURNS)
@@ -99,8 +108,7 @@ impl Busy {
             return false;
         }
         let other_ns = other.lost_ns / threads.len().max(1) as u64;
-        let busy_ns = self.row.watched_ns.saturating_sub(self.row.polled_ns.unwrap_or(0));
-        let without = part(busy_ns.saturating_sub(other_ns), self.row.watched_ns);
+        let without = part(self.worked_ns.saturating_sub(other_ns), self.row.watched_ns);
         let room = if self.median_ns.is_some() { FREE_FOR_HALF } else { SATURATED };
         without < room && part(other_ns, lost_ns) >= MUCH_OF_THE_REST
     }
@@ -123,5 +131,5 @@ pub(super) fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {
         .map(|(function, (weight, samples))| (function, weight, samples))
         .collect();
     functions.sort_by_key(|(function, weight, _)| (std::cmp::Reverse(*weight), *function));
-    Busy { row: *row, functions, sampled, median_ns: None }
+    Busy { row: *row, functions, sampled, median_ns: None, worked_ns: 0 }
 }

@@ -4,8 +4,10 @@
 
 use profile::{FunctionId, Profile, StackId, ThreadId};
 
+use super::facts::loops_with_much;
+use super::loop_work::{LoopWork, WorkRow};
 use super::{Facts, Finding, Found, StallGroup, found, is_worth_telling, part, sum_ns, surely};
-use crate::stalls::StallKind;
+use crate::stalls::{Span, StallKind};
 use crate::work::Work;
 
 /// What must not run on an event loop, because there is a call that does not block it.
@@ -93,37 +95,61 @@ pub(super) fn compiling(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
 
 fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     let rows = || facts.work.rows.iter().filter(|row| row.work == work);
-    let stalls: Vec<StallGroup> =
-        facts.groups.iter().filter(|group| group.work == work).cloned().collect();
-    let mut threads: Vec<ThreadId> = rows().map(|row| row.thread).collect();
-    threads.extend(stalls.iter().flat_map(|group| group.threads.iter().copied()));
-    threads.sort_unstable();
-    threads.dedup();
-    let sum = |value: fn(&super::loop_work::Sum) -> u64| sum_ns(rows().map(|row| value(&row.sum)));
-    let short_ns = sum(|sum| sum.short_weight);
-    let stalled_ns = sum_ns(stalls.iter().map(|group| group.total_ns));
-    let time_ns = facts.times_ns(&threads);
-    let sure_ns = surely(short_ns, sum(|sum| sum.short_samples)).saturating_add(stalled_ns);
-    let lengths: Vec<u64> = stalls.iter().flat_map(StallGroup::lengths_ns).collect();
-    let is_long = is_worth_telling(&lengths, facts.duration_ns);
-    if !is_long && part(sure_ns, time_ns) < least_share {
+    let groups = || facts.groups.iter().filter(|group| group.work == work);
+    let spans = || groups().flat_map(|group| group.spans.iter());
+    let lengths: Vec<u64> = spans().map(Span::duration_ns).collect();
+    let are_long = is_worth_telling(&lengths, facts.duration_ns);
+    let has_much = |threads: &[ThreadId]| {
+        let sum = LoopWork::sum(rows(), threads);
+        let its_spans = spans().filter(|span| threads.contains(&span.thread));
+        let stalled_ns = sum_ns(its_spans.map(Span::duration_ns));
+        let sure_ns = surely(sum.short_weight, sum.short_samples).saturating_add(stalled_ns);
+        part(sure_ns, facts.times_ns(threads)) >= least_share
+    };
+    let mut threads = loops_with_much(LoopWork::threads(rows()), has_much);
+    if are_long {
+        threads.extend(spans().map(|span| span.thread));
+        threads.sort_unstable();
+        threads.dedup();
+    }
+    if threads.is_empty() {
         return Vec::new();
     }
-    let lost_ns = short_ns.saturating_add(stalled_ns);
+    let is_told = |group: &&StallGroup| group.threads.iter().all(|its| threads.contains(its));
+    let stalls: Vec<StallGroup> = groups().filter(is_told).cloned().collect();
+    let sum = LoopWork::sum(rows(), &threads);
+    let stalled_ns = sum_ns(stalls.iter().map(|group| group.total_ns));
+    let lost_ns = sum.short_weight.saturating_add(stalled_ns);
     let called = Called {
         work,
-        callers: callers(facts, work, &stalls),
+        callers: callers(facts, work, &threads, &stalls),
         stalls,
+        short_ns: sum.short_weight,
+        share: part(lost_ns, facts.times_ns(&threads)).min(1.0),
+        samples: sum.samples,
         threads,
-        short_ns,
-        share: part(lost_ns, time_ns).min(1.0),
-        samples: sum(|sum| sum.samples),
     };
     vec![found(lost_ns, Finding::Called(called))]
 }
 
+impl Called {
+    /// The samples that show that its long turns were that, and all samples of these turns, where turns that ran have
+    /// most of its time.
+    pub fn samples_of_stalls(&self) -> Option<(u64, u64)> {
+        let ran = || self.stalls.iter().filter(|group| group.kind != StallKind::Blocked);
+        let is_most = sum_ns(ran().map(|group| group.total_ns)) > self.short_ns;
+        let sum = |value: fn(&StallGroup) -> u64| sum_ns(ran().map(value));
+        is_most.then(|| (sum(|group| group.work_samples.0), sum(|group| group.work_samples.1)))
+    }
+}
+
 /// The functions that asked for it: by samples, and by the time of the stalls that waited.
-fn callers(facts: &Facts<'_>, work: Work, stalls: &[StallGroup]) -> Vec<Caller> {
+fn callers(
+    facts: &Facts<'_>,
+    work: Work,
+    threads: &[ThreadId],
+    stalls: &[StallGroup],
+) -> Vec<Caller> {
     let mut callers: Vec<(Caller, Vec<(String, u64)>)> = Vec::new();
     let mut add = |function: FunctionId, stack: StackId, calls: &[(String, u64)], cost_ns: u64| {
         let line = line_of(facts, stack);
@@ -140,7 +166,8 @@ fn callers(facts: &Facts<'_>, work: Work, stalls: &[StallGroup]) -> Vec<Caller> 
             None => callers.push((new, calls.to_vec())),
         }
     };
-    for row in facts.work.rows.iter().filter(|row| row.work == work) {
+    let is_its = |row: &&WorkRow| row.work == work && threads.contains(&row.thread);
+    for row in facts.work.rows.iter().filter(is_its) {
         add(row.function, row.stack, &row.calls, row.sum.weight);
     }
     for group in stalls.iter().filter(|group| group.kind == StallKind::Blocked) {

@@ -29,9 +29,9 @@ pub struct Collected {
     pub paused_ns: u64,
     /// What all of them were, where that is known and the same.
     pub kind: Option<Collection>,
-    /// The function that allocated when most of the pauses began, and how many of them.
+    /// The function that allocated when half of the pauses or more began, and how many of them.
     pub began: Option<(FunctionId, usize)>,
-    /// The function that most of the sampled time was for.
+    /// The function that surely allocated in most of the short collections, as far as they show one.
     pub allocator: FunctionId,
     /// The time of what is not in these pauses.
     pub short_ns: u64,
@@ -73,7 +73,7 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         spans: if are_long { spans } else { Vec::new() },
         paused_ns,
         kind: common_kind(&pauses),
-        began: began(&pauses),
+        began: if are_long { began(&pauses) } else { None },
         allocator: allocator(facts, &threads),
         short_ns,
         threads,
@@ -115,24 +115,38 @@ fn common_kind(pauses: &[Pause]) -> Option<Collection> {
     pauses.iter().all(|pause| pause.kind == Some(first)).then_some(first)
 }
 
-/// The function of the application that most of the collections on these loops were for.
+/// The function of the application that surely ran in more than half of the short collections on these loops that show
+/// one. Less accuses none: what is freed and when V8 collects depends on all who allocate. The samples of a long pause are
+/// of one collection, and `began` asks these.
 fn allocator(facts: &Facts<'_>, threads: &[ThreadId]) -> FunctionId {
-    let mut sums: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<FunctionId, u64> = BTreeMap::new();
     let is_its =
         |row: &&WorkRow| row.work == Work::Gc && row.is_app && threads.contains(&row.thread);
     for row in facts.work.rows.iter().filter(is_its) {
-        let sum = sums.entry(row.function).or_default();
-        *sum = sum.saturating_add(row.sum.weight);
+        let count = counts.entry(row.function).or_default();
+        *count = count.saturating_add(row.sum.short_samples);
     }
-    let most = sums.into_iter().max_by_key(|(id, sum)| (*sum, std::cmp::Reverse(*id)));
-    most.map_or(FunctionId::NONE, |(function, _)| function)
+    let all = sum_ns(counts.values().copied());
+    let most = counts.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
+    most.filter(|(_, count)| is_surely_most(*count, all))
+        .map_or(FunctionId::NONE, |(function, _)| function)
 }
 
-/// The function under which most of them began.
+/// Whether so many of all samples are surely more than half: with a chance of 95 %, and of five, which must then agree.
+fn is_surely_most(count: u64, all: u64) -> bool {
+    const LEAST: u64 = 5;
+    const DEVIATIONS: f64 = 1.645;
+    all >= LEAST && count as f64 - all as f64 / 2.0 >= DEVIATIONS * (all as f64).sqrt() / 2.0
+}
+
+/// The function under which half of them or more began. V8 begins a collection where memory happens to run out: one of ten
+/// accuses nothing.
 fn began(pauses: &[Pause]) -> Option<(FunctionId, usize)> {
     let mut counts: BTreeMap<FunctionId, usize> = BTreeMap::new();
     for function in pauses.iter().filter_map(|pause| pause.function.some()) {
         *counts.entry(function).or_default() += 1;
     }
-    counts.into_iter().max_by_key(|(function, count)| (*count, std::cmp::Reverse(*function)))
+    let most =
+        counts.into_iter().max_by_key(|(function, count)| (*count, std::cmp::Reverse(*function)));
+    most.filter(|(_, count)| *count >= pauses.len().div_ceil(2))
 }

@@ -9,7 +9,7 @@ use crate::gc::{Gc, gc_of};
 use crate::host::{HostTimes, host_times, selected_duration_ns};
 use crate::pool::{PoolUse, pools};
 use crate::selection::Selection;
-use crate::stalls::{Turns, turns_of};
+use crate::stalls::{Span, Spent, Turns, turns_of};
 use crate::work::Doings;
 
 /// The facts of a selection.
@@ -58,8 +58,66 @@ impl<'a> Facts<'a> {
         watched.map(|row| row.watched_ns).filter(|ns| *ns > 0).unwrap_or(self.duration_ns)
     }
 
-    /// The same for several loops together.
+    /// For how long a loop waited for a CPU in its turns since it serves, be it for the limit or for other threads: it was
+    /// busy and was not sampled, and no longer than the kernel counted for its process. Long turns have counters of their
+    /// own.
+    pub(crate) fn waited_ns(&self, thread: ThreadId) -> u64 {
+        let (sampled_ns, before_ns) = self.work.sampled_ns(thread);
+        let served_ns = self.busy_ns(thread).saturating_sub(self.not_served_ns(thread));
+        self.missing_ns(thread, served_ns, sampled_ns.saturating_sub(before_ns))
+    }
+
+    /// The same with the run before it served.
+    pub(crate) fn waited_from_start_ns(&self, thread: ThreadId) -> u64 {
+        let stopped_ns = self.stopped_ns(thread);
+        let (sampled_ns, _) = self.work.sampled_ns(thread);
+        self.missing_ns(thread, self.busy_ns(thread).saturating_sub(stopped_ns), sampled_ns)
+    }
+
+    fn missing_ns(&self, thread: ThreadId, busy_ns: u64, sampled_ns: u64) -> u64 {
+        let its_stalls = || self.turns.stalls.iter().filter(move |stall| stall.thread == thread);
+        let spent = |value: fn(&Spent) -> u64| {
+            super::sum_ns(its_stalls().filter_map(|stall| stall.spent.as_ref().map(value)))
+        };
+        let in_stalls_ns = spent(|spent| spent.ready_ns);
+        let process = self.profile.thread(thread).process;
+        let counted = self.host.iter().find(|(id, _)| *id == process);
+        let Some((_, HostTimes { ready_ns, .. })) = counted else { return in_stalls_ns };
+        let known_ns = sampled_ns.saturating_add(spent(|spent| spent.blocked_ns));
+        busy_ns.saturating_sub(known_ns).min(*ready_ns).max(in_stalls_ns)
+    }
+
+    /// For how long a loop was in turns; 0 where that is not known.
+    fn busy_ns(&self, thread: ThreadId) -> u64 {
+        let row = self.turns.watched().find(|row| row.thread == thread);
+        let busy = row.and_then(|row| Some(row.watched_ns.saturating_sub(row.polled_ns?)));
+        busy.unwrap_or(0)
+    }
+
+    fn stopped_ns(&self, thread: ThreadId) -> u64 {
+        let stops = self.turns.stops.iter().filter(|stop| stop.thread == thread);
+        super::sum_ns(stops.map(Span::duration_ns))
+    }
+
+    /// For how long a loop did not serve yet, or was stopped.
+    pub(crate) fn not_served_ns(&self, thread: ThreadId) -> u64 {
+        let runs = self.turns.runs.iter().filter(|run| run.thread == thread);
+        let runs = runs.map(|run| run.end_ns.saturating_sub(run.start_ns));
+        super::sum_ns(runs).saturating_add(self.stopped_ns(thread))
+    }
+
+    /// The same as `time_ns` for several loops together.
     pub(crate) fn times_ns(&self, threads: &[ThreadId]) -> u64 {
         super::sum_ns(threads.iter().map(|thread| self.time_ns(*thread)))
     }
+}
+
+/// The loops that have much of something: each by itself. Only where none has are they asked together: each may have too
+/// few samples.
+pub(super) fn loops_with_much(
+    all: Vec<ThreadId>,
+    has_much: impl Fn(&[ThreadId]) -> bool,
+) -> Vec<ThreadId> {
+    let alone: Vec<ThreadId> = all.iter().copied().filter(|thread| has_much(&[*thread])).collect();
+    if alone.is_empty() && has_much(&all) { all } else { alone }
 }

@@ -49,11 +49,13 @@ pub struct StallGroup {
     pub of_samples: u64,
     /// The part of their time that the function caused, from 0 to 1.
     pub share: f64,
+    /// The samples that show the kind of work, and all of those that were asked.
+    pub work_samples: (u64, u64),
 }
 
 impl StallGroup {
     /// How long each was, the longest first.
-    pub(super) fn lengths_ns(&self) -> Vec<u64> {
+    fn lengths_ns(&self) -> Vec<u64> {
         self.spans.iter().map(Span::duration_ns).collect()
     }
 }
@@ -148,7 +150,8 @@ fn join_callees<'a>(profile: &Profile, keyed: &mut Vec<(Key<'a>, Vec<&'a Stall>)
     }
 }
 
-/// A caller whose own stalls have less than this part of the time is an exception.
+/// A caller whose own stalls have less than this part of the time is an exception: the path ends at its callee nearly
+/// always, and that is the one to look at.
 const EXCEPTION: u64 = 4;
 
 /// The functions of the same category that called a function on a stack.
@@ -192,6 +195,7 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
         samples: sum(&|stall| stall.culprit.map_or(0, |culprit| culprit.samples)),
         of_samples: sum(&|stall| stall.culprit.map_or(0, |culprit| culprit.of_samples)),
         share: share(stalls),
+        work_samples: (sum(&|stall| stall.work_samples.0), sum(&|stall| stall.work_samples.1)),
     })
 }
 

@@ -1,9 +1,10 @@
 //! What the samples of the event loops did, by loop, kind of work and the function that asked for it. What ran before a
-//! loop began to serve is left out.
+//! loop began to serve is left out: where its turns were watched all of it, elsewhere what is well at a start.
 
 use profile::{Category, FunctionId, Profile, Role, StackId, StringId, ThreadId, Unit};
 use rustc_hash::FxHashMap;
 
+use crate::identity;
 use crate::selection::Selection;
 use crate::stalls::{StallKind, Turns};
 use crate::weights::selected_rows;
@@ -51,6 +52,8 @@ pub(crate) struct WorkRow {
 /// What the loops did.
 pub(crate) struct LoopWork {
     pub(crate) rows: Vec<WorkRow>,
+    /// For each loop the weight of all its samples, also of those that no row has, and of those before it served.
+    sampled: FxHashMap<ThreadId, (u64, u64)>,
 }
 
 type Key = (ThreadId, Work, FunctionId, StringId);
@@ -64,8 +67,13 @@ impl LoopWork {
     ) -> Self {
         let mut rows: Vec<WorkRow> = Vec::new();
         let mut index: FxHashMap<Key, usize> = FxHashMap::default();
-        for ((thread, stack), sum) in sums(profile, selection, turns) {
+        let (sums, sampled) = sums(profile, selection, turns);
+        for ((thread, stack), sum) in sums {
             let doing = doings.of(stack);
+            let asked_by = || doings.entries(profile).of(stack).kind;
+            if turns.may_start(thread) && doing.work.is_of_start(asked_by()) {
+                continue;
+            }
             let function = owner(profile, &doing);
             let key = (thread, doing.work, function, doing.package);
             let row = *index.entry(key).or_insert_with(|| {
@@ -74,7 +82,27 @@ impl LoopWork {
             });
             rows[row].add(stack, sum, doing.call(profile));
         }
-        Self { rows }
+        Self { rows, sampled }
+    }
+
+    /// The time that the samples of a loop stand for, and those of it before the loop served.
+    pub(crate) fn sampled_ns(&self, thread: ThreadId) -> (u64, u64) {
+        self.sampled.get(&thread).copied().unwrap_or_default()
+    }
+
+    /// The loops that rows are of.
+    pub(crate) fn threads<'a>(rows: impl Iterator<Item = &'a WorkRow>) -> Vec<ThreadId> {
+        let mut threads: Vec<ThreadId> = rows.map(|row| row.thread).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    /// What rows of some loops have together.
+    pub(crate) fn sum<'a>(rows: impl Iterator<Item = &'a WorkRow>, threads: &[ThreadId]) -> Sum {
+        let mut sum = Sum::default();
+        rows.filter(|row| threads.contains(&row.thread)).for_each(|row| sum.add(row.sum));
+        sum
     }
 }
 
@@ -129,26 +157,39 @@ fn owner(profile: &Profile, doing: &Doing) -> FunctionId {
     callers.map(function).find(has_name).unwrap_or(nearest)
 }
 
-/// The samples of loops by thread and stack, in the order of these.
+type Sums = Vec<((ThreadId, StackId), Sum)>;
+
+/// The samples of loops by thread and stack, in the order of these, and what `LoopWork::sampled` holds.
 fn sums(
     profile: &Profile,
     selection: &Selection,
     turns: &Turns,
-) -> Vec<((ThreadId, StackId), Sum)> {
+) -> (Sums, FxHashMap<ThreadId, (u64, u64)>) {
+    let mut sampled: FxHashMap<ThreadId, (u64, u64)> = FxHashMap::default();
     let selection =
         Selection { categories: None, search: None, busy_only: true, ..selection.clone() };
     let lane = selection.lane_in(profile).map(|id| profile.lane(id));
     let Some(lane) = lane.filter(|lane| lane.timed && lane.unit == Unit::Ns) else {
-        return Vec::new();
+        return (Vec::new(), sampled);
     };
-    let is_loop = |id: ThreadId| matches!(profile.thread(id).role, Role::MainLoop | Role::Worker);
+    let launchers = identity::launchers(profile);
+    let is_loop = |id: ThreadId| {
+        let row = profile.thread(id);
+        matches!(row.role, Role::MainLoop | Role::Worker) && !launchers.contains(&row.process)
+    };
     let spans = Spans::new(turns);
     let samples = &lane.samples;
     let mut sums: FxHashMap<(ThreadId, StackId), Sum> = FxHashMap::default();
     for row in selected_rows(profile, &selection).filter(|row| is_loop(samples.thread[*row])) {
         let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
-        let Some(is_short) = spans.is_short(thread, samples.time_ns[row]) else { continue };
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
+        let is_short = spans.is_short(thread, samples.time_ns[row]);
+        let (all, before) = sampled.entry(thread).or_default();
+        *all = all.saturating_add(weight);
+        let Some(is_short) = is_short else {
+            *before = before.saturating_add(weight);
+            continue;
+        };
         let (short_weight, short_samples) = if is_short { (weight, count) } else { (0, 0) };
         let sum = Sum { weight, samples: count, short_weight, short_samples };
         sums.entry((thread, stack)).or_default().add(sum);
@@ -158,7 +199,7 @@ fn sums(
     };
     let mut sums: Vec<_> = sums.into_iter().filter(|((_, stack), _)| !is_idle(*stack)).collect();
     sums.sort_unstable_by_key(|(key, _)| *key);
-    sums
+    (sums, sampled)
 }
 
 /// The stretches of time of each loop that are told elsewhere.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use profile::{FunctionId, StackId, StringId, ThreadId};
 
-use super::loop_work::{Sum, WorkRow};
+use super::facts::loops_with_much;
+use super::loop_work::{LoopWork, WorkRow};
 use super::{Facts, Finding, Found, found, part, sum_ns, surely};
 use crate::work::Work;
 
@@ -35,15 +36,17 @@ pub struct HotPackage {
 }
 
 pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
-    let is_told = |work: Work| {
+    let is_told = |row: &WorkRow| {
         earlier.iter().any(|found| match &found.finding {
-            Finding::Called(called) => called.work == work,
-            Finding::Gc(_) => work == Work::Gc,
+            Finding::Called(called) => {
+                called.work == row.work && called.threads.contains(&row.thread)
+            }
+            Finding::Gc(gc) => row.work == Work::Gc && gc.threads.contains(&row.thread),
             _ => false,
         })
     };
     let mut by_package: BTreeMap<StringId, Vec<&WorkRow>> = BTreeMap::new();
-    let rows = facts.work.rows.iter().filter(|row| !is_told(row.work));
+    let rows = facts.work.rows.iter().filter(|row| !is_told(row));
     for row in rows.filter(|row| row.package.some().is_some()) {
         by_package.entry(row.package).or_default().push(row);
     }
@@ -51,15 +54,18 @@ pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
 }
 
 fn hot(facts: &Facts<'_>, rows: &[&WorkRow]) -> Option<Found> {
-    let mut sum = Sum::default();
-    rows.iter().for_each(|row| sum.add(row.sum));
-    let mut threads: Vec<ThreadId> = rows.iter().map(|row| row.thread).collect();
-    threads.sort_unstable();
-    threads.dedup();
+    let rows = || rows.iter().copied();
+    let has_much = |threads: &[ThreadId]| {
+        let sum = LoopWork::sum(rows(), threads);
+        let sure_ns = surely(sum.short_weight, sum.short_samples);
+        part(sure_ns, facts.times_ns(threads)) >= MUCH
+    };
+    let threads = loops_with_much(LoopWork::threads(rows()), has_much);
     let time_ns = facts.times_ns(&threads);
-    let sure_ns = surely(sum.short_weight, sum.short_samples);
-    let most = rows.iter().max_by_key(|row| (row.is_app, row.sum.short_weight))?;
-    let its = rows.iter().filter(|row| row.function == most.function);
+    let sum = LoopWork::sum(rows(), &threads);
+    let told = || rows().filter(|row| threads.contains(&row.thread));
+    let most = told().max_by_key(|row| (row.is_app, row.sum.short_weight))?;
+    let its = told().filter(|row| row.function == most.function);
     let for_function_ns = sum_ns(its.map(|row| row.sum.short_weight));
     let package = HotPackage {
         package: most.package,
@@ -67,10 +73,10 @@ fn hot(facts: &Facts<'_>, rows: &[&WorkRow]) -> Option<Found> {
         callee: most.callee,
         stack: most.stack,
         for_function: crate::share(for_function_ns, sum.short_weight),
-        threads,
+        threads: threads.clone(),
         weight: sum.short_weight,
         samples: sum.short_samples,
         share: part(sum.short_weight, time_ns).min(1.0),
     };
-    (part(sure_ns, time_ns) >= MUCH).then(|| found(sum.short_weight, Finding::Package(package)))
+    Some(found(sum.short_weight, Finding::Package(package)))
 }

@@ -42,7 +42,6 @@ const KINDS: &[(&str, Collection)] = &[
     ("MinorGC", Collection::Scavenge),
     ("YoungGeneration", Collection::Scavenge),
     ("MarkCompact", Collection::Full),
-    ("Heap::MarkCompact", Collection::Full),
     ("IncrementalMarking", Collection::Full),
     ("MarkingVisitor", Collection::Full),
     ("Evacuat", Collection::Full),

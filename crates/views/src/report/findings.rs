@@ -168,7 +168,7 @@ impl Telling<'_> {
             samples,
             worst_s: worst_ns.map(seconds),
             every_s: every_ns.map(seconds),
-            too_few_samples: matches!(&found.finding, Finding::Stalls(group) if group.of_samples < FEW_SAMPLES),
+            too_few_samples: has_few_samples(&found.finding),
             text: self.words(found),
             whereabouts: self.whereabouts(&found.finding),
         }
@@ -264,6 +264,17 @@ impl Telling<'_> {
             [thread] => self.loop_name(*thread),
             several => format!("{} event loops", several.len()),
         }
+    }
+}
+
+/// Whether what a finding says of stalls rests on fewer samples than a share needs.
+fn has_few_samples(finding: &Finding) -> bool {
+    match finding {
+        Finding::Stalls(group) => group.of_samples < FEW_SAMPLES,
+        Finding::Called(called) => {
+            called.samples_of_stalls().is_some_and(|(_, all)| all < FEW_SAMPLES)
+        }
+        _ => false,
     }
 }
 

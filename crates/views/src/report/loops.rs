@@ -29,12 +29,15 @@ pub struct LoopRow {
     pub delay_worst_s: Option<f64>,
     /// Why it was not watched.
     pub problem: Option<String>,
+    /// Whether anything is known of what a request to it waited.
+    #[serde(skip)]
+    pub has_delays: bool,
 }
 
 impl LoopRow {
-    /// What a request paid, in words: the median, at p99, and at worst. Nothing where turns were not watched.
+    /// What a request paid, in words: the median, at p99, and at worst. Nothing where that is not known.
     pub fn delays(&self) -> [String; 3] {
-        let words = |seconds: Option<f64>| match self.watched {
+        let words = |seconds: Option<f64>| match self.has_delays {
             true => figure(seconds.map(|seconds| (seconds * 1e9).round() as u64)),
             false => String::new(),
         };
@@ -234,6 +237,7 @@ pub(super) fn loop_row(profile: &Profile, row: &EventLoop, delay: Option<&LoopDe
             .filter(|_| row.watched_ns > 0)
             .map(|ns| crate::share(ns, row.watched_ns)),
         problem: row.problem.some().map(|id| profile.text(id).to_owned()),
+        has_delays: delay.is_some(),
     }
 }
 

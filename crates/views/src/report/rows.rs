@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     CallsRow, FindingRow, HostRow, InlinedRow, LoopRow, PoolRow, RunRow, StallRow, StopRow, Whose,
 };
-use crate::entries::{Entries, EntryGroup};
+use crate::entries::EntryGroup;
 use crate::identity::ProcessRow;
 use crate::shorten::Folders;
 use crate::stalls::Turns;
@@ -111,13 +111,10 @@ pub struct Report {
     /// The functions that the sentences name, and how.
     #[serde(skip)]
     pub mentions: Vec<Mention>,
-    /// The entry of each stack.
-    #[serde(skip)]
-    pub entries_of_stacks: Entries,
     /// The loops and their long turns.
     #[serde(skip)]
     pub turns: Turns,
-    /// What each stack does.
+    /// What each stack does, and its entry.
     #[serde(skip)]
     pub(crate) doings: Doings,
     /// The folders whose paths texts tell from there on.

@@ -37,7 +37,7 @@ pub(crate) fn busy_stretches(profile: &Profile, turns: &Turns, doings: &Doings) 
     }
     let culprits = Culprits::new(profile, doings, true);
     let stall = |(thread, start, end)| culprits.stall(thread, start, end, None);
-    let mut found: Vec<Stall> = stretches.done().into_iter().map(stall).collect();
+    let mut found: Vec<Stall> = stretches.done().into_iter().filter_map(stall).collect();
     found.sort_by_key(|stall| (std::cmp::Reverse(stall.duration_ns()), stall.start_ns));
     found
 }

@@ -2,22 +2,23 @@
 //! application that called them; where a stack has none, for the function of the package. The culprit is the last
 //! function of the path that nearly all of the time went through: what it calls took turns.
 
-use std::cell::OnceCell;
-
 use profile::{Category, FunctionId, Lane, Profile, Role, StackId, ThreadId, WAITS_LANE};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::wait::wait_of;
+use super::wait::{idle_stacks, wait_of};
 use super::{Spent, Stall, StallKind};
-use crate::entries::{Entries, EntryKind, entries};
+use crate::entries::EntryKind;
+use crate::host::ready_between;
 use crate::work::{Doings, Work};
 use crate::{Selection, share};
 
-/// A path goes on to the next function while that has this part of the time.
+/// A path goes on to the next function while that has this part of the time: more than a half, so that there is one way
+/// to go, and by so much that the noise of the thirty samples that make a share does not choose it.
 const GOES_ON: f64 = 0.6;
 /// A kind of work is what a stall did from this part of its time on.
 const MOSTLY: f64 = 0.5;
-/// A loop that did something else for more than this part of a stall did not only wait.
+/// A loop that did something else for more than this part of a stall did not only wait: it allocates a little before a
+/// collection, and what it did for a third of the time would be hidden behind the collector.
 const LITTLE: f64 = 0.3;
 
 /// The function that caused most.
@@ -42,8 +43,9 @@ pub struct Culprit {
 /// What the samples of a stretch of time show.
 pub(super) struct Shown {
     pub(super) culprit: Option<Culprit>,
-    /// What most of it did.
+    /// What most of it did, the samples that show that, and all.
     work: Work,
+    work_samples: (u64, u64),
     /// The part of garbage collection, its weight and that of everything.
     gc_share: f64,
     gc_weight: u64,
@@ -57,35 +59,62 @@ pub(crate) struct Culprits<'a> {
     profile: &'a Profile,
     doings: &'a Doings,
     is_logical: bool,
-    /// Only time that has a function is asked for its entry.
-    entries: OnceCell<Entries>,
     clock: Option<&'a Lane>,
     waits: Option<&'a Lane>,
     /// For each thread row, the first row of the same thread.
     first_rows: Vec<ThreadId>,
+    /// For each stack, whether it is one that waits for work; empty where none is.
+    idle_stacks: Vec<bool>,
+    /// The first rows of threads that were seen there.
+    waiting_in_turns: FxHashSet<ThreadId>,
 }
 
 impl<'a> Culprits<'a> {
     pub(crate) fn new(profile: &'a Profile, doings: &'a Doings, is_logical: bool) -> Self {
-        Self {
+        let new = Self {
             profile,
             doings,
             is_logical,
-            entries: OnceCell::new(),
             clock: Selection::default().lane_in(profile).map(|id| profile.lane(id)),
             waits: profile.lane_named(WAITS_LANE).map(|id| profile.lane(id)),
             first_rows: first_rows(profile),
-        }
+            idle_stacks: idle_stacks(profile),
+            waiting_in_turns: FxHashSet::default(),
+        };
+        Self { waiting_in_turns: new.seen_idle(), ..new }
     }
 
-    /// A stall with its kind and cause.
+    /// Whether a loop waits for work in its turns, too.
+    pub(super) fn waits_in_turns(&self, thread: ThreadId) -> bool {
+        self.waiting_in_turns.contains(&self.first_rows[thread.index()])
+    }
+
+    fn seen_idle(&self) -> FxHashSet<ThreadId> {
+        let mut seen = FxHashSet::default();
+        let lanes = [self.clock, self.waits].into_iter().flatten();
+        for lane in lanes.filter(|_| !self.idle_stacks.is_empty()) {
+            let rows = lane.samples.stack.iter().zip(&lane.samples.thread);
+            let idle = rows.filter(|(stack, _)| self.is_idle(**stack));
+            seen.extend(idle.map(|(_, thread)| self.first_rows[thread.index()]));
+        }
+        seen
+    }
+
+    fn is_idle(&self, stack: StackId) -> bool {
+        stack
+            .some()
+            .and_then(|stack| self.idle_stacks.get(stack.index()))
+            .is_some_and(|is_idle| *is_idle)
+    }
+
+    /// A stall with its kind and cause; none where the loop waited for work.
     pub(super) fn stall(
         &self,
         thread: ThreadId,
         start_ns: u64,
         end_ns: u64,
         spent: Option<Spent>,
-    ) -> Stall {
+    ) -> Option<Stall> {
         let ran = self.of_samples(thread, start_ns, end_ns);
         let kind = match spent.map_or(StallKind::Unknown, Spent::kind) {
             StallKind::Ran | StallKind::Unknown if ran.gc_share > MOSTLY => StallKind::Collected,
@@ -94,17 +123,17 @@ impl<'a> Culprits<'a> {
             }
             kind => kind,
         };
-        let accused = |shown: Shown| (kind, shown.culprit, None, shown.work);
+        let work_samples = ran.work_samples;
         let (kind, culprit, wait, work) = match kind {
-            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, &ran),
+            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, &ran)?,
             StallKind::Collected => (kind, ran.culprit, None, Work::Gc),
-            kind if kind.accuses() => accused(ran),
+            kind if kind.accuses() => (kind, ran.culprit, None, ran.work),
             kind => (kind, None, None, Work::Own),
         };
-        Stall { thread, start_ns, end_ns, kind, spent, culprit, wait, work }
+        Some(Stall { thread, start_ns, end_ns, kind, spent, culprit, wait, work, work_samples })
     }
 
-    /// What it slept in. A loop that waits for the helper threads of the garbage collector is in a collection, and what
+    /// What it slept in; none where that was to wait for work. A loop that waits for the helper threads of the garbage collector is in a collection, and what
     /// ran before tells who allocated.
     fn blocked(
         &self,
@@ -112,16 +141,33 @@ impl<'a> Culprits<'a> {
         start_ns: u64,
         end_ns: u64,
         ran: &Shown,
-    ) -> (StallKind, Option<Culprit>, Option<super::Wait>, Work) {
+    ) -> Option<(StallKind, Option<Culprit>, Option<super::Wait>, Work)> {
         let slept = self.of_waits(thread, start_ns, end_ns);
+        // A short wait has no stack: on such a loop it is most likely that.
+        let is_unseen = slept.heaviest.some().is_none();
+        if self.is_idle(slept.heaviest) || is_unseen && self.waits_in_turns(thread) {
+            return None;
+        }
         if self.doings.of(slept.heaviest).work == Work::Gc {
-            return (StallKind::Collected, slept.culprit.or(ran.culprit), None, Work::Gc);
+            return Some((StallKind::Collected, slept.culprit.or(ran.culprit), None, Work::Gc));
         }
         let wait = wait_of(self.profile, slept.heaviest);
         if wait.is_none() && self.waits_for_collectors(ran, thread, start_ns, end_ns) {
-            return (StallKind::Collected, ran.culprit, None, Work::Gc);
+            return Some((StallKind::Collected, ran.culprit, None, Work::Gc));
         }
-        (StallKind::Blocked, slept.culprit, wait, slept.work)
+        // A thread that sleeps in V8's compiler does not compile: it waits for one of V8's helper threads.
+        if slept.work == Work::Compiling && self.threads_waited(thread, start_ns, end_ns) {
+            return Some((StallKind::Starved, None, None, Work::Own));
+        }
+        let work = if slept.work.blocks() { slept.work } else { Work::Own };
+        Some((StallKind::Blocked, slept.culprit, wait, work))
+    }
+
+    /// Whether threads of the process waited for a CPU at that time.
+    fn threads_waited(&self, thread: ThreadId, start_ns: u64, end_ns: u64) -> bool {
+        let process = self.profile.thread(thread).process;
+        let waited_ns = ready_between(self.profile, process, start_ns, end_ns);
+        share(waited_ns, end_ns.saturating_sub(start_ns)) > MOSTLY
     }
 
     /// Whether V8's helper threads collected garbage for most of a stretch in which the loop itself did nothing else.
@@ -197,10 +243,11 @@ impl<'a> Culprits<'a> {
             by_work.entry(self.doings.of(*stack).work).or_default().add(*sum);
         }
         let part = |work: Work| share(by_work.get(&work).map_or(0, |sum| sum.weight), all.weight);
-        let work = most(&by_work).map_or(Work::Own, |(work, _)| work);
+        let (work, of_work) = most(&by_work).unwrap_or_default();
         Shown {
             culprit: self.culprit(by_stack, all),
             work: if part(work) > MOSTLY && work != Work::Gc { work } else { Work::Own },
+            work_samples: (of_work.samples, all.samples),
             gc_share: part(Work::Gc),
             gc_weight: by_work.get(&Work::Gc).map_or(0, |sum| sum.weight),
             weight: all.weight,
@@ -243,7 +290,7 @@ impl<'a> Culprits<'a> {
         Some(Culprit {
             function,
             entry: if entry == function { FunctionId::NONE } else { entry },
-            asked_by: self.entries.get_or_init(|| entries(self.profile)).of(stack).kind,
+            asked_by: self.doings.entries(self.profile).of(stack).kind,
             stack,
             share: share(sum.weight, all.weight),
             samples: sum.samples,
@@ -261,7 +308,7 @@ pub(crate) fn path_of(profile: &Profile, doings: &Doings, stack: StackId) -> Vec
     let mut path: Vec<FunctionId> =
         rows.map(|row| profile.frames().function[row.frame.index()]).collect();
     path.reverse();
-    let mut seen = rustc_hash::FxHashSet::default();
+    let mut seen = FxHashSet::default();
     path.retain(|function| seen.insert(*function));
     path
 }

@@ -9,7 +9,7 @@ use super::{Clip, EventLoop, Span, Spent, SyncRun, Turns};
 const NEAR_THE_END_NS: u64 = 20_000_000;
 
 pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> Turns {
-    let mut turns = Turns { loops: loops(profile, clip), ..Turns::default() };
+    let mut turns = Turns { loops: loops(profile, clip, culprits), ..Turns::default() };
     let table = profile.long_turns();
     for row in table.ids().map(|id: RowId| table.row(id)) {
         let Some((start_ns, end_ns)) = clip.span(row.thread, row.start_ns, row.end_ns) else {
@@ -19,7 +19,7 @@ pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> 
         match row.kind {
             TurnKind::Turn => {
                 let spent = spent(&row, end_ns - start_ns);
-                turns.stalls.push(culprits.stall(thread, start_ns, end_ns, spent));
+                turns.stalls.extend(culprits.stall(thread, start_ns, end_ns, spent));
             }
             TurnKind::Startup => {
                 let is_all = never_polled(profile, &row);
@@ -65,8 +65,9 @@ fn never_polled(profile: &Profile, row: &LongTurn) -> bool {
     })
 }
 
-fn loops(profile: &Profile, clip: &Clip) -> Vec<EventLoop> {
+fn loops(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> Vec<EventLoop> {
     let table = profile.loops();
+    let started = started(profile);
     let mut loops: Vec<EventLoop> = Vec::new();
     for row in table.ids().map(|id: RowId| table.row(id)) {
         let is_watched = row.problem.some().is_none();
@@ -77,8 +78,9 @@ fn loops(profile: &Profile, clip: &Clip) -> Vec<EventLoop> {
         }
         let is_whole = span == Some((row.start_ns, row.end_ns));
         let watched_ns = span.filter(|_| is_watched).map_or(0, |(start, end)| end - start);
-        let polled_ns =
-            Some(row.polled_ns).filter(|polled| is_watched && is_whole && *polled != UNKNOWN);
+        let waits_in_turns = culprits.waits_in_turns(row.thread);
+        let is_counted = is_watched && is_whole && !waits_in_turns;
+        let polled_ns = Some(row.polled_ns).filter(|polled| is_counted && *polled != UNKNOWN);
         let polled_ns = polled_ns.map(|polled| polled.min(watched_ns));
         let new = EventLoop {
             thread: row.thread,
@@ -86,11 +88,20 @@ fn loops(profile: &Profile, clip: &Clip) -> Vec<EventLoop> {
             watched_ns,
             polled_ns,
             problem: row.problem,
+            is_from_start: started.iter().any(|thread| is_same(profile, *thread, row.thread)),
+            waits_in_turns,
         };
         add_loop(profile, &mut loops, new);
     }
     add_forgotten_loops(profile, clip, &mut loops);
     loops
+}
+
+/// The threads whose first run is in the recording, also where it is not selected.
+fn started(profile: &Profile) -> Vec<ThreadId> {
+    let table = profile.long_turns();
+    let rows = table.ids().map(|id: RowId| table.row(id));
+    rows.filter(|row| row.kind == TurnKind::Startup).map(|row| row.thread).collect()
 }
 
 /// A loop that was watched in pieces is one loop.
@@ -114,13 +125,14 @@ pub(super) fn add_forgotten_loops(profile: &Profile, clip: &Clip, loops: &mut Ve
         let thread = ThreadId::from_index(row);
         let is_known = loops.iter().any(|known| is_same(profile, known.thread, thread));
         if *role == Role::Worker && clip.threads[row] && !is_known {
-            let problem = StringId::NONE;
             loops.push(EventLoop {
                 thread,
                 is_watched: false,
                 watched_ns: 0,
                 polled_ns: None,
-                problem,
+                problem: StringId::NONE,
+                is_from_start: false,
+                waits_in_turns: false,
             });
         }
     }

@@ -1,7 +1,7 @@
 //! What a sleeping stack waits for, by a table of rules on its frames. The call that is named is the one that the user
 //! wrote: the outermost function of Node below their own code, such as `execSync` above `spawnSync`.
 
-use profile::{Category, Profile, StackId};
+use profile::{Category, FunctionId, Profile, StackId};
 
 /// What a thread waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +39,37 @@ const NATIVE: &[(&str, Option<&str>, Option<&str>)] = &[
     ("FutexEmulation::Wait", None, Some("Atomics.wait")),
     ("node::SyncProcessRunner", Some("a child process"), None),
 ];
+
+/// Functions in which the worker of a pool waits for its next task in a turn, because that is faster than its poll: their
+/// packages and names. A worker that is there is free.
+const IDLE: &[(&str, &str)] = &[("piscina", "atomicsWaitLoop"), ("tinypool", "atomicsWaitLoop")];
+
+/// For each stack, whether it waits for work: nothing of people's but one of these functions is below the last call.
+/// Empty where no function is one of these.
+pub(super) fn idle_stacks(profile: &Profile) -> Vec<bool> {
+    let functions = profile.functions();
+    let is_idle = |id: FunctionId| {
+        let row = functions.row(id);
+        let package = row.package.some().map(|id| profile.text(id));
+        IDLE.contains(&(package.unwrap_or_default(), profile.text(row.name)))
+    };
+    let idle: Vec<bool> = functions.ids().map(is_idle).collect();
+    if !idle.contains(&true) {
+        return Vec::new();
+    }
+    let stacks = profile.stacks();
+    let mut is_idle: Vec<bool> = Vec::with_capacity(stacks.len());
+    for id in stacks.ids() {
+        let row = stacks.row(id);
+        is_idle.push(match row.category {
+            Category::App | Category::Dependency => {
+                idle[profile.frames().function[row.frame.index()].index()]
+            }
+            _ => row.parent.some().is_some_and(|parent| is_idle[parent.index()]),
+        });
+    }
+    is_idle
+}
 
 /// What the stack waits for; none for no stack.
 pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {

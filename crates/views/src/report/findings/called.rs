@@ -65,6 +65,14 @@ const WITHOUT_CALLBACK: &[&str] = &[
 ];
 const NO_CALLBACK: &str = "Hashes and ciphers have no form with a callback: crypto.subtle uses the thread pool, and a worker thread leaves the loop free.";
 
+/// `JSON, 6 of 9 samples`: that it was this rests on few.
+fn with_samples(called: &Called, what: &str) -> String {
+    match called.samples_of_stalls() {
+        Some((its, all)) if all < crate::FEW_SAMPLES => format!("{what}, {its} of {all} samples"),
+        _ => what.to_owned(),
+    }
+}
+
 impl Telling<'_> {
     pub(super) fn called(&self, called: &Called) -> Vec<String> {
         let (_, what, advice) =
@@ -78,7 +86,7 @@ impl Telling<'_> {
                 text.push(self.stood_still(group));
                 match group.kind {
                     StallKind::Blocked => text.extend(self.blocked(group)),
-                    _ => text.push(self.callers(called, what)),
+                    _ => text.push(self.callers(called, &with_samples(called, what))),
                 }
             }
             None => {

@@ -40,17 +40,21 @@ impl Telling<'_> {
     }
 
     pub(super) fn cpu_wait(&self, wait: &CpuWait, lost_ns: u64) -> Vec<String> {
-        let whose = wait.process.and_then(|id| self.profile.process(id).pid);
-        let whose =
-            whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
+        let pid = wait.process.and_then(|id| self.profile.process(id).pid);
         let why = match (wait.by_others, self.is_limit_known(wait)) {
             (true, true) => "other programs used them",
             (true, false) => "other programs used them, or a CPU limit that could not be read",
             (false, _) => "more threads were ready than there were CPUs",
         };
-        let (lost, duration) = (about(lost_ns), about(self.duration_ns));
-        let mut text =
-            vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
+        let duration = about(self.duration_ns);
+        let (who, waited_ns) = match (wait.waited_ns, pid) {
+            (Some(ns), None) => ("Its threads together".to_owned(), ns),
+            (Some(ns), Some(pid)) => (format!("The threads of pid {pid} together"), ns),
+            (None, None) => ("In long turns, the event loop".to_owned(), lost_ns),
+            (None, Some(pid)) => (format!("In long turns, the loop of pid {pid}"), lost_ns),
+        };
+        let waited = about(waited_ns);
+        let mut text = vec![format!("{who} waited {waited} for a CPU in {duration}: {why}.")];
         text.extend(self.part_of_stalls(
             wait.stalls,
             wait.all_stalls,
