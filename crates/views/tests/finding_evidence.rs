@@ -119,7 +119,7 @@ fn waiting_is_told_of_who_waited() {
     assert_eq!(
         words(starved),
         [
-            "In long turns, the event loop waited 290 ms for a CPU in 10 s: other programs used them.",
+            "In long turns, the event loop waited 290 ms for a CPU in 10 s: other programs used them, or a CPU limit that could not be read.",
             "The loop's only stall (300 ms) was that, not slow code.",
         ]
     );
@@ -223,8 +223,8 @@ fn a_kind_of_work_that_few_samples_show_is_told_with_them() {
         }
         words(service)[1].clone()
     };
-    assert_eq!(stall(1), "JSON, 6 of 9 samples: JSON.parse in list (/srv/server.js:10).");
-    assert_eq!(stall(4), "JSON: JSON.parse in list (/srv/server.js:10).");
+    assert_eq!(stall(1), "JSON, 6 of 9 samples: JSON.parse in list (server.js:10).");
+    assert_eq!(stall(4), "JSON: JSON.parse in list (server.js:10).");
 }
 
 /// A lock of V8's compiler is free again when the helper thread that has it gets a CPU.
