@@ -179,6 +179,17 @@ describe("the page of a recording", () => {
     await close(page);
   });
 
+  test("has among its notes what the report says beside its tables", async () => {
+    const page = await show(DEMO);
+    await page.locator('[data-key="notes"]').click();
+    const notes = await page.locator(".head .drop[open] p").allTextContents();
+    assert.ok(
+      notes.some((text) => /^\d+ samples ran after an await: /.test(text)),
+      notes.join("\n"),
+    );
+    await close(page);
+  });
+
   test("opens on the main loop; a drag selects a range and all follows while dragging", async () => {
     const page = await show(HTTP);
     const whole = report(HTTP, "--thread", "main");
