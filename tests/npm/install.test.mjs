@@ -130,12 +130,12 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
       const cwd = project(`global ${manager.name}`);
       const home = join(cwd, "home");
       const options = { cwd, more: manager.environment(home) };
-      await end(start(manager.add(...manager.without, "nodescope"), options));
+      await end(start(manager.add(home, ...manager.without, "nodescope"), options));
       const program = join(home, "bin/nodescope");
       const hint = await hintOf([program, "--version"], options);
       assert.equal(hint, manager.hint(`nodescope@${version}`, `${holder}@${version}`));
       const words = hint.split(" ").filter((word) => word.includes("@"));
-      await end(start(manager.add(...words), options));
+      await end(start(manager.add(home, ...words), options));
       const { out } = await end(start([program, "--version"], options));
       assert.ok(out.startsWith(`nodescope ${version} (`), out);
     });

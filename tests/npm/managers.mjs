@@ -88,19 +88,22 @@ export const MANAGERS = [
   },
 ];
 
-/** Installations for all projects, into a home: how each is left without the program of this system. */
+/**
+ * Installations for all projects, into a home: how each is left without the program of this system. Yarn's own folder
+ * would be the machine's where root runs it.
+ */
 export const GLOBALLY = [
   {
     name: "pnpm",
     environment: (home) => ({ PNPM_HOME: home, PATH: [join(home, "bin"), process.env.PATH].join(delimiter) }),
-    add: (...words) => [NEW_NODE, pnpm, "add", "--global", "--config.minimum-release-age=0", ...words],
+    add: (_, ...words) => [NEW_NODE, pnpm, "add", "--global", "--config.minimum-release-age=0", ...words],
     without: ["--os=darwin", "--cpu=arm64"],
     hint: (self) => `pnpm add --global ${self}`,
   },
   {
     name: "yarn 1",
     environment: (home) => ({ PREFIX: home }),
-    add: (...words) => [NEW_NODE, yarn, "global", "add", ...words],
+    add: (home, ...words) => [NEW_NODE, yarn, "global", "add", "--global-folder", join(home, "yarn/global"), ...words],
     without: ["--ignore-optional"],
     hint: (self, holder) => `yarn global add ${self} ${holder}`,
   },
@@ -108,7 +111,7 @@ export const GLOBALLY = [
     name: "bun",
     missing: existsSync(bun) ? undefined : "Bun is not installed",
     environment: (home) => ({ BUN_INSTALL: home }),
-    add: (...words) => [bun, "add", "--global", ...words],
+    add: (_, ...words) => [bun, "add", "--global", ...words],
     without: ["--omit=optional"],
     hint: (self, holder) => `bun add --global ${self} ${holder}`,
   },
