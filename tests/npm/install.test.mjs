@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { installGlobally, MANAGERS, NEW_NODE, nodeOf, npmCi, npmView, npxAtOnce } from "./managers.mjs";
+import { GLOBALLY, installGlobally, MANAGERS, NEW_NODE, nodeOf, npmCi, npmView, npxAtOnce } from "./managers.mjs";
 import { archive, close, end, here, open, project, run, scratch, start, until, withoutUs, write } from "./workshop.mjs";
 
 const NODES = [nodeOf("18.20.8"), NEW_NODE];
@@ -17,8 +17,10 @@ const reason = [
   !NODES.every(existsSync) && "Node 18 and 26 are missing: scripts/install-test-tools.sh fetches them",
 ].find(Boolean);
 
-/** Fails with exit status 1 and a hint, without which nothing is known of how nodescope was started. */
+/** Fails with its own exit status, and with a hint, without which nothing is known of how nodescope was started. */
 async function runs(command, typed, options) {
+  const wrong = await run([...command, "nodescope", "report", "--no-such-option"], options);
+  assert.equal(wrong.code, 2, wrong.err);
   const { code, err } = await run([...command, "nodescope", "report", "nonesuch.folded"], options);
   assert.equal(code, 1, err);
   assert.match(err, new RegExp(`hint: to make one: ${typed} record PID`));
@@ -43,17 +45,32 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
       for (const node of NODES) await runs(manager.run(node), manager.typed, { cwd, node });
       if (manager.name === "npm") await passesThrough(manager, cwd);
       if (manager.installElsewhere) await isMissingAndComesBack(manager, cwd);
+      if (manager.filesElsewhere) await isForbiddenAndComesBack(manager);
     });
   }
 
+  /** A project for another system: no command helps, so the hint names the setting. */
+  async function isForbiddenAndComesBack(manager) {
+    const cwd = project(`${manager.name} forbids`, manager.filesElsewhere(["darwin", "arm64"]));
+    await end(start(manager.install(), { cwd }));
+    const [file] = Object.keys(manager.filesElsewhere([]));
+    const hint = await hintOf([...manager.run(NEW_NODE), "nodescope", "--version"], { cwd });
+    const setting = `add current to os and cpu of supportedArchitectures in ${file}`;
+    assert.equal(hint, `${setting}, then ${manager.typed.split(" ")[0]} install`);
+    write(cwd, manager.filesElsewhere(["current, darwin", "current, arm64"]));
+    await end(start(manager.reinstall(), { cwd }));
+    await runs(manager.run(NEW_NODE), manager.typed, { cwd });
+  }
+
   async function isMissingAndComesBack(manager, cwd) {
-    for (const made of ["node_modules", ".pnp.cjs", ".yarn"]) rmSync(join(cwd, made), { recursive: true, force: true });
-    write(cwd, manager.filesElsewhere);
+    rmSync(join(cwd, "node_modules"), { recursive: true });
     await end(start(manager.installElsewhere(), { cwd }));
-    const [, ...words] = (await hintOf([...manager.run(NEW_NODE), "nodescope", "--version"], { cwd })).split(" ");
+    const hint = await hintOf([...manager.run(NEW_NODE), "nodescope", "--version"], { cwd });
+    const [, ...words] = hint.split(" ");
     assert.equal(words.at(-1), `${holder}@${version}`);
-    // What a project forbids no command brings back.
-    if (!manager.add) return;
+    // The shim knows its project wherever it is run.
+    const shim = join(cwd, "node_modules/nodescope/nodescope.js");
+    assert.equal(await hintOf([NEW_NODE, shim, "--version"], { cwd: scratch }), `cd "${cwd}" && ${hint}`);
     await end(start([...manager.add(), ...words], { cwd }));
     await runs(manager.run(NEW_NODE), manager.typed, { cwd });
     // Colleagues on other systems can still install the project.
@@ -92,6 +109,38 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
     assert.equal((await end(start(again, { cwd: without }))).out, out);
   });
 
+  for (const manager of MANAGERS.filter(({ once }) => once)) {
+    const [name] = manager.typed.split(" ");
+    test(`${name} dlx`, async () => {
+      const cwd = project(`${name} dlx`, manager.files);
+      await runs(manager.once(), `${name} dlx nodescope`, { cwd });
+      const without = project(`${name} dlx without`, manager.filesElsewhere(["darwin", "arm64"]));
+      const options = name === "pnpm" ? ["--config.cpu=arm64", "--config.os=darwin"] : [];
+      const hint = await hintOf([...manager.once(...options), `nodescope@${version}`, "--version"], { cwd: without });
+      if (name === "yarn")
+        return assert.equal(hint, "add current to os and cpu of supportedArchitectures in .yarnrc.yml");
+      const words = hint.split(" ").slice(1, -2);
+      assert.equal(hint, `pnpm ${words.join(" ")} dlx nodescope`);
+      await runs(manager.once(...words), "pnpm dlx nodescope", { cwd });
+    });
+  }
+
+  for (const manager of GLOBALLY) {
+    test(`installed globally by ${manager.name}`, { skip: manager.missing }, async () => {
+      const cwd = project(`global ${manager.name}`);
+      const home = join(cwd, "home");
+      const options = { cwd, more: manager.environment(home) };
+      await end(start(manager.add(home, ...manager.without, "nodescope"), options));
+      const program = join(home, "bin/nodescope");
+      const hint = await hintOf([program, "--version"], options);
+      assert.equal(hint, manager.hint(`nodescope@${version}`, `${holder}@${version}`));
+      const words = hint.split(" ").filter((word) => word.includes("@"));
+      await end(start(manager.add(home, ...words), options));
+      const { out } = await end(start([program, "--version"], options));
+      assert.ok(out.startsWith(`nodescope ${version} (`), out);
+    });
+  }
+
   test("the two archives of a clone, where no registry has nodescope", async () => {
     const cwd = project("archives");
     const files = ["nodescope", `nodescope-${here}`].map((name) => archive(`${name}-${version}.tgz`));
@@ -109,7 +158,7 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
     }
   });
 
-  test("installed globally", async () => {
+  test("installed globally", async (context) => {
     const cwd = project("global");
     const prefix = join(cwd, "prefix");
     await end(start(installGlobally(prefix), { cwd }));
@@ -126,7 +175,8 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
     const installed = join(prefix, "lib/node_modules/nodescope");
     for (const file of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.txt"])
       assert.ok(existsSync(join(installed, "node_modules", holder, file)), file);
-    await knowsTheWayBehindSudo(installed, cwd);
+    const skip = process.getuid() !== 0 && "another user can only be had by root";
+    await context.test("the way behind sudo", { skip }, () => knowsTheWayBehindSudo(installed, cwd));
     await sayWhyNot(installed, cwd);
     rmSync(join(installed, "node_modules"), { recursive: true });
     const hint = await hintOf([program, "--version"], { cwd });
@@ -135,8 +185,6 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
 
   /** sudo knows neither npx nor Node: the hint for another user's process names the program by its absolute path. */
   async function knowsTheWayBehindSudo(installed, cwd) {
-    // Another user can only be had by root.
-    if (process.getuid() !== 0) return;
     const shim = JSON.stringify(join(installed, "nodescope.js"));
     const asNobody = `process.setgroups([]); process.setgid(65534); process.setuid(65534); require(${shim})`;
     for (const node of NODES) {

@@ -3,7 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 
 const packages = join(import.meta.dirname, "node_modules");
 const cache = process.env.NODESCOPE_CACHE ?? join(homedir(), ".cache/nodescope");
@@ -26,8 +26,8 @@ const berryIs = (nodeLinker) => ({
     `enableScripts: false\nenableTelemetry: false\nenableImmutableInstalls: false\nnpmMinimalAgeGate: 0\n`,
 });
 
-/** What a project that is meant for another system says. */
-const elsewhere = "supportedArchitectures:\n  os: [darwin]\n  cpu: [arm64]\n";
+/** What a project says of the systems that it is meant for. */
+const permits = ([os, cpu]) => `supportedArchitectures:\n  os: [${os}]\n  cpu: [${cpu}]\n`;
 
 export const MANAGERS = [
   {
@@ -41,11 +41,14 @@ export const MANAGERS = [
   {
     name: "pnpm",
     files: { "pnpm-workspace.yaml": () => "minimumReleaseAge: 0\n" },
+    filesElsewhere: (systems) => ({ "pnpm-workspace.yaml": () => `minimumReleaseAge: 0\n${permits(systems)}` }),
     install: () => [NEW_NODE, pnpm, "add", "--ignore-scripts", "nodescope"],
+    reinstall: () => [NEW_NODE, pnpm, "install", "--ignore-scripts"],
     installElsewhere: () => [NEW_NODE, pnpm, "install", "--no-optional"],
     add: () => [NEW_NODE, pnpm],
     run: () => [NEW_NODE, pnpm],
     typed: "pnpm nodescope",
+    once: (...options) => [NEW_NODE, pnpm, ...options, "dlx"],
   },
   {
     name: "yarn 1",
@@ -58,11 +61,14 @@ export const MANAGERS = [
   {
     name: "yarn with PnP",
     files: berryIs("pnp"),
-    filesElsewhere: { ".yarnrc.yml": (registry) => berryIs("pnp")[".yarnrc.yml"](registry) + elsewhere },
     install: () => [NEW_NODE, berry, "add", "nodescope"],
-    installElsewhere: () => [NEW_NODE, berry, "install"],
+    reinstall: () => [NEW_NODE, berry, "install"],
+    filesElsewhere: (systems) => ({
+      ".yarnrc.yml": (registry) => berryIs("pnp")[".yarnrc.yml"](registry) + permits(systems),
+    }),
     run: (node) => [node, berry],
     typed: "yarn nodescope",
+    once: () => [NEW_NODE, berry, "dlx", "--quiet"],
   },
   {
     name: "yarn with node_modules",
@@ -79,6 +85,35 @@ export const MANAGERS = [
     add: () => [bun],
     run: () => [bun, "x"],
     typed: "bunx nodescope",
+  },
+];
+
+/**
+ * Installations for all projects, into a home: how each is left without the program of this system. Yarn's own folder
+ * would be the machine's where root runs it.
+ */
+export const GLOBALLY = [
+  {
+    name: "pnpm",
+    environment: (home) => ({ PNPM_HOME: home, PATH: [join(home, "bin"), process.env.PATH].join(delimiter) }),
+    add: (_, ...words) => [NEW_NODE, pnpm, "add", "--global", "--config.minimum-release-age=0", ...words],
+    without: ["--os=darwin", "--cpu=arm64"],
+    hint: (self) => `pnpm add --global ${self}`,
+  },
+  {
+    name: "yarn 1",
+    environment: (home) => ({ PREFIX: home }),
+    add: (home, ...words) => [NEW_NODE, yarn, "global", "add", "--global-folder", join(home, "yarn/global"), ...words],
+    without: ["--ignore-optional"],
+    hint: (self, holder) => `yarn global add ${self} ${holder}`,
+  },
+  {
+    name: "bun",
+    missing: existsSync(bun) ? undefined : "Bun is not installed",
+    environment: (home) => ({ BUN_INSTALL: home }),
+    add: (_, ...words) => [bun, "add", "--global", ...words],
+    without: ["--omit=optional"],
+    hint: (self, holder) => `bun add --global ${self} ${holder}`,
   },
 ];
 

@@ -8,7 +8,7 @@ const isWindows = process.platform === "win32";
 const holder = `@nodescope/${process.platform}-${process.arch}`;
 
 const program = find();
-if (program === undefined) require("./missing.js").report(holder);
+if (program === undefined) require("./missing.js").report(holder, typed());
 // Node before 22.21.1 and 24.10 passes an empty environment where none is named.
 else if (canReplaceItself(program)) process.execve(program, [typed(), ...process.argv.slice(2)], process.env);
 else require("./child.js").run(program, typed(), process.argv.slice(2));
@@ -38,7 +38,16 @@ function canReplaceItself(program) {
 function typed() {
   const runner = (process.env.npm_config_user_agent || "").split("/", 1)[0];
   const runners = { npm: "npx nodescope", pnpm: "pnpm nodescope", yarn: "yarn nodescope", bun: "bunx nodescope" };
-  return runners[runner] || (isInPath() ? "nodescope" : process.argv[1]);
+  const command = runners[runner] || (isInPath() ? "nodescope" : process.argv[1]);
+  return isOfDlx() ? command.replace(/^(pnpm|yarn) /, "$1 dlx ") : command;
+}
+
+// `pnpm dlx` and `yarn dlx` install into a folder of their own. Yarn calls it its project; pnpm starts us from there, or
+// from its store, with a path for modules of that folder.
+function isOfDlx() {
+  const folder = /[\\/]dlx(-\d+$|(-\d+|[\\/][^\\/]+[\\/][^\\/]+)[\\/]node_modules[\\/])/;
+  const { PROJECT_CWD, NODE_PATH } = process.env;
+  return [process.argv[1], PROJECT_CWD, NODE_PATH].some((path) => path && folder.test(path));
 }
 
 function isInPath() {
