@@ -2,6 +2,10 @@
 //! inspector. One that is closed is opened when the user has said so, by `--via inspector` or at the terminal.
 
 mod choose;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(windows)]
+mod windows;
 
 use ::target::InspectorPort;
 
@@ -14,6 +18,10 @@ use crate::cli::{self, Via};
 use crate::failure::{Failure, warn};
 use crate::invoked;
 use choose::Chosen;
+#[cfg(target_os = "macos")]
+use macos as here;
+#[cfg(windows)]
+use windows as here;
 
 /// Why the inspector is the way.
 const NO_PERF: &str = "perf events are of Linux";
@@ -32,7 +40,7 @@ fn refuse_linux(arguments: &cli::Record) -> Result<(), Failure> {
     let on_linux = |what: &str| Failure::failed(format!("nodescope {what} on Linux only"));
     if !arguments.command.is_empty() {
         return Err(on_linux("starts and records a command")
-            .hint(format!("start it, then {} record PID --via inspector", invoked::name())));
+            .hint(format!("start it, then {}", command("PID"))));
     }
     let asks_for_perf = arguments.way.via == Via::Perf
         || arguments.system
@@ -62,7 +70,7 @@ fn consent(arguments: &cli::Record, processes: &[Process]) -> Result<(), Failure
                 "{NO_PERF}; the inspector of process {pid} is open on port {}, and is used",
                 port.port()
             )),
-            _ if can_ask() => {
+            _ if can_ask() && here::may_be_asked(&arguments.way) => {
                 if !ask_to_open(NO_PERF, pid)? {
                     return Err(Failure::failed("nothing was opened, and nothing recorded"));
                 }
@@ -78,7 +86,11 @@ fn consent(arguments: &cli::Record, processes: &[Process]) -> Result<(), Failure
     Ok(())
 }
 
-/// The command that opens the inspector.
 fn again(target: &str) -> String {
-    format!("Node's own profiler works here: {} record {target} --via inspector", invoked::name())
+    format!("Node's own profiler works here: {}", command(target))
+}
+
+/// The command that opens the inspector, and what the user has to know for it.
+fn command(target: &str) -> String {
+    format!("{} record {target} {}{}", invoked::name(), here::OPTIONS, here::CONDITION)
 }
