@@ -3,12 +3,14 @@
 //
 //   node scripts/npm.mjs [pack] [--partial] [DIST [OUT]]    DIST/TARGET/nodescope → OUT/*.tgz (default: dist, dist/npm)
 //   node scripts/npm.mjs publish [OPTION...] [OUT]          all that the registry does not have yet; npm publish gets
-//                                                           the options, such as --dry-run
+//                                                           the options, such as --dry-run. A version with a hyphen,
+//                                                           such as 0.2.0-rc.1, gets the tag next, not latest
 //
 //   node scripts/npm.mjs reserve [OPTION...]                an empty 0.0.0 of each name, by hand and without provenance:
 //                                                           npm trusts a workflow only for a package that exists
 //
-// A missing binary is an error: users of that system could not run what was published. --partial leaves it out.
+// A missing binary is an error: users of that system could not run what was published. --partial leaves it out of what
+// is made, and publish refuses what was made so.
 
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {
@@ -145,12 +147,14 @@ function publishAll(args) {
   const options = args.filter((arg) => arg.startsWith("-"));
   const [out = join(root, "dist/npm")] = args.filter((arg) => !arg.startsWith("-"));
   const names = [...PLATFORMS.map(nameOf), "nodescope"];
-  const archives = names
-    .map((name) => ({ name, file: join(out, archiveOf(name)) }))
-    .filter(({ file }) => existsSync(file));
-  if (archives.at(-1)?.name !== "nodescope")
-    fail(`${join(out, archiveOf("nodescope"))} is not there: node scripts/npm.mjs makes it`);
-  for (const { name, file } of archives) publish(`${name}@${workspace("version")}`, file, options);
+  const archives = names.map((name) => ({ name, file: join(out, archiveOf(name)) }));
+  const missing = archives.filter(({ file }) => !existsSync(file)).map(({ file }) => file);
+  if (missing.length > 0)
+    fail(`nothing is published: ${missing.join(", ")} missing; scripts/dist.sh all and node scripts/npm.mjs make all`);
+  const version = workspace("version");
+  const isTagged = options.some((option) => /^--tag(=|$)/.test(option));
+  const tag = version.includes("-") && !isTagged ? ["--tag=next"] : [];
+  for (const { name, file } of archives) publish(`${name}@${version}`, file, [...tag, ...options]);
 }
 
 async function reserveAll(options) {

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, test } from "node:test";
@@ -57,6 +57,47 @@ test("programs of an earlier commit or of another target are refused by everythi
     }
   }
   assert.match(readFileSync(join(root, "scripts/dist-test.sh"), "utf8"), /scripts\/check-commit\.sh "\$dist"/);
+});
+
+/** A clone with another version, and an npm that only says what it was told. */
+function publishing(name, version, archives) {
+  const clone = join(scratch, name);
+  for (const folder of ["scripts", "tools", "out"]) mkdirSync(join(clone, folder), { recursive: true });
+  copyFileSync(join(root, "scripts/npm.mjs"), join(clone, "scripts/npm.mjs"));
+  writeFileSync(join(clone, "Cargo.toml"), `[workspace.package]\nversion = "${version}"\n`);
+  writeFileSync(join(clone, "tools/npm"), '#!/bin/sh\necho "npm $*" >&2\n', { mode: 0o755 });
+  for (const archive of archives) writeFileSync(join(clone, "out", `${archive}-${version}.tgz`), "");
+  return (...options) =>
+    spawnSync(process.execPath, [join(clone, "scripts/npm.mjs"), "publish", ...options, join(clone, "out")], {
+      encoding: "utf8",
+      env: { ...process.env, PATH: `${join(clone, "tools")}:${process.env.PATH}` },
+    });
+}
+
+const SYSTEMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
+const ARCHIVES = [...SYSTEMS.map((system) => `nodescope-${system}`), "nodescope"];
+
+test("npm packages are published all or not at all", () => {
+  for (const missing of ARCHIVES) {
+    const archives = ARCHIVES.filter((archive) => archive !== missing);
+    const { status, stderr } = publishing(`without ${missing}`, "0.1.0", archives)();
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`^npm packages: nothing is published: .+/${missing}-0\\.1\\.0\\.tgz missing`));
+    assert.doesNotMatch(stderr, /^npm publish/m);
+  }
+  const { status, stderr } = publishing("all", "0.1.0", ARCHIVES)("--dry-run");
+  const sent = stderr.match(/^npm publish .*$/gm);
+  assert.equal(status, 0, stderr);
+  assert.equal(sent.length, ARCHIVES.length);
+  assert.match(sent.at(-1), /--dry-run \S+\/nodescope-0\.1\.0\.tgz$/);
+  assert.doesNotMatch(stderr, /--tag/);
+});
+
+test("a prerelease is not npm's latest", () => {
+  const publish = publishing("prerelease", "0.2.0-rc.1", ARCHIVES);
+  const tags = (...options) => publish(...options).stderr.match(/--tag[= ]\S+/g);
+  assert.deepEqual(new Set(tags()), new Set(["--tag=next"]));
+  assert.deepEqual(new Set(tags("--tag=beta")), new Set(["--tag=beta"]));
 });
 
 test("a rustc whose musl does not know packed relocations builds nothing for musl", () => {
