@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # Compares two commands, for scripts that source this file: they set `rounds`, and `work`, a folder for what is
 # measured.
 
