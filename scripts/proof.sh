@@ -39,6 +39,8 @@ titles=(
   'every reader against nonsense'
   'mutants of profile and views'
   'the first finding is the planted cause'
+  'the static program against glibc'
+  "npm's shim against node -e 0"
 )
 
 machine=$(printf '%s, %s CPUs, Linux %s' \
@@ -157,6 +159,8 @@ run_part() {
       row loops "${titles[2]}" measure '^(Node|healthy server|recorder of|every stall)|stalls are missing' node bench/loops.mjs
       row inspector "${titles[3]}" measure "window's end takes|requests lost" node bench/inspector.mjs
       row page "${titles[4]}" measure '^(from a file|first picture|zoom|goals)' node bench/page.mjs
+      row static "${titles[9]}" measure '' bench/static.sh
+      row npm "${titles[10]}" measure '^[0-9]+\.[0-9]+' node bench/npm.mjs
       ;;
     truth) row truth "${titles[5]}" test_truth ;;
     findings) row findings "${titles[8]}" test_findings ;;
