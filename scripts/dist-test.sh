@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Checks what scripts/dist.sh has built, as it is handed out. `make dist-test` calls it, and so does the release
+# Checks what `scripts/dist.sh all` has built, as it is handed out. `make dist-test` calls it, and so does the release
 # workflow.
 #
 #   scripts/dist-test.sh                all parts, of the programs in dist, or DIST
 #   scripts/dist-test.sh PART...        some of them:
 #     files        size, version, no libraries, no symbols, checksums, the form of programs for macOS and Windows; what
 #                  scripts/release-files.sh makes of them
-#     reproduce    a second build of the same commit, in another folder, is equal byte for byte: of every target in dist
+#     reproduce    a second build of the same commit, in another folder and with cargo's own files elsewhere, is equal
+#                  byte for byte: of every target in dist
 #     live         scripts/test.sh with these programs instead of the one that cargo builds for tests
 set -euo pipefail
 
@@ -17,6 +18,7 @@ most=8000000
 targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 x86_64=$dist/x86_64-unknown-linux-musl/nodescope
 aarch64=$dist/aarch64-unknown-linux-musl/nodescope
+windows=$dist/x86_64-pc-windows-gnu/nodescope.exe
 
 fail() { printf 'dist-test: %s\n' "$*" >&2; exit 1; }
 say() { printf 'dist-test: %s\n' "$*" >&2; }
@@ -93,14 +95,14 @@ check_packages() {
     fail "${image[0]} is not for $architecture"
 }
 
-# Programs of other systems, where they were built. Which form each has is all that can be seen of macOS' ones here.
+# Programs of other systems. Which form each has is all that can be seen of macOS' ones here.
 check_elsewhere() {
   local program
-  program=$dist/x86_64-pc-windows-gnu/nodescope.exe
-  [ ! -e "$program" ] || [ "$(head -c 2 "$program")" = MZ ] || fail "$program is no program for Windows"
-  for program in "$dist"/*-apple-darwin/nodescope; do
-    [ ! -e "$program" ] || check_mach_o "$program"
+  for program in "$windows" "$dist"/{x86_64,aarch64}-apple-darwin/nodescope; do
+    [ -e "$program" ] || fail "$program is not there: scripts/dist.sh all builds it"
   done
+  [ "$(head -c 2 "$windows")" = MZ ] || fail "$windows is no program for Windows"
+  for program in "$dist"/{x86_64,aarch64}-apple-darwin/nodescope; do check_mach_o "$program"; done
 }
 
 # check_mach_o PROGRAM: the magic number, the processor, and on arm64, where nothing runs without it, a signature.
@@ -110,15 +112,19 @@ check_mach_o() {
   node "$root/scripts/mach-o.mjs" "$program" "${target%%-*}" || exit 1
 }
 
-# A clone in another folder, with its own target folder. Whatever the checksums list is compared.
+# A clone in another folder, with a target folder and a home of cargo of its own. Whatever the checksums list is compared.
 check_reproduction() {
-  local clone file folders
+  local clone file folders cargo=${CARGO_HOME:-$HOME/.cargo}
   clone=$(mktemp -d)
   # shellcheck disable=SC2064 # the folder of now
   trap "rm -rf '$clone'" EXIT
   git clone --quiet "$root" "$clone/elsewhere"
   mapfile -t folders < <(cd "$dist" && printf '%s\n' *-*-*/nodescope* | cut -d / -f 1 | uniq)
-  (cd "$clone/elsewhere" && CARGO_TARGET_DIR=$clone/made DIST=$clone/dist scripts/dist.sh "${folders[@]}" >/dev/null)
+  # Its settings and what it has fetched, from which it unpacks the sources anew.
+  mkdir -p "$clone/cargo/registry"
+  cp -r "$cargo"/config* "$clone/cargo" 2>/dev/null || true
+  cp -r "$cargo"/registry/{index,cache} "$clone/cargo/registry" 2>/dev/null || true
+  (cd "$clone/elsewhere" && CARGO_HOME=$clone/cargo CARGO_TARGET_DIR=$clone/made DIST=$clone/dist scripts/dist.sh "${folders[@]}" >/dev/null)
   while read -r _ file; do
     cmp "$dist/$file" "$clone/dist/$file" || fail "$file differs when it is built elsewhere"
   done <"$dist/SHA256SUMS"
@@ -126,12 +132,12 @@ check_reproduction() {
   say "a build in another folder is equal, byte for byte: ${folders[*]}"
 }
 
-# What was built for Windows, too, is run by wine.
-windows=$dist/x86_64-pc-windows-gnu/nodescope.exe
-[ ! -e "$windows" ] || export NODESCOPE_WINDOWS=$windows
-
-# NODESCOPE_BIN and NODESCOPE_ARM64 are what the tests run instead of what cargo has built.
-test_live() { NODESCOPE_BIN=$x86_64 NODESCOPE_ARM64=$aarch64 scripts/test.sh; }
+# The tests run these instead of what cargo has built. Where every test can run, none may be skipped.
+test_live() {
+  [ -n "${NODESCOPE_REQUIRE_ALL:-}" ] || ! scripts/runs-every-test.sh || export NODESCOPE_REQUIRE_ALL=1
+  NODESCOPE_BIN=$x86_64 NODESCOPE_STATIC=$x86_64 NODESCOPE_ARM64=$aarch64 NODESCOPE_WINDOWS=$windows \
+    NODESCOPE_MACOS=$dist/aarch64-apple-darwin/nodescope scripts/test.sh
+}
 
 [ $# -gt 0 ] || set -- files reproduce live
 for part; do

@@ -10,9 +10,9 @@
 # is no clone. For Linux nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for
 # them. Windows needs Debian's gcc-mingw-w64-x86-64, macOS zig or pip, which fetches it.
 #
-# Two builds of one commit by one release of rustc are equal, byte for byte, wherever they are made
-# (`scripts/dist-test.sh reproduce` compares what was built): no path of this machine, no time and no random number
-# goes in.
+# Two builds of one commit are equal, byte for byte, wherever they are made (`scripts/dist-test.sh reproduce` compares
+# what was built): no path of this machine, no time and no random number goes in. They need the same release of rustc,
+# for Windows the same mingw too, and for macOS the same zig; dist/toolchain-TARGET.txt says which these were.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,7 +21,6 @@ out=${DIST:-dist}
 profile=${PROFILE:-dist}
 targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 elsewhere=(x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin)
-zig_release=0.13.0
 # Rust 1.93 is the first that brings musl 1.2.5.
 musl_minor=93
 case ${1:-} in
@@ -50,17 +49,10 @@ flags_of() {
   esac
 }
 
-# zig_linker TARGET: a script that links for macOS by zig, which brings what it needs of Apple's libraries and signs. The
-# zig of the PATH, else PyPI's, which is kept in the cache.
+# zig_linker TARGET: a script that links for macOS by zig, which brings what it needs of Apple's libraries and signs.
 zig_linker() {
-  local zig folder=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}/zig-$zig_release linker
-  zig=$(command -v zig) || zig=$folder/ziglang/zig
-  if [ ! -x "$zig" ]; then
-    say "fetching zig $zig_release into $folder"
-    rm -rf "$folder.part"
-    python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder.part" "ziglang==$zig_release" >&2 &&
-      mv "$folder.part" "$folder" || { say "no zig: pip install ziglang==$zig_release"; return 1; }
-  fi
+  local zig linker
+  zig=$(scripts/zig.sh)
   linker=${CARGO_TARGET_DIR:-$root/target}/zig-$1
   mkdir -p "$(dirname "$linker")"
   # Left out: the functions of a dependency that is a library for other programs, too, which zig does not know how to
@@ -126,6 +118,21 @@ hand_out() {
   esac
 }
 
+# write_toolchain TARGET: what the bytes of this program depend on besides the commit.
+write_toolchain() {
+  printf '%s\n' "$1"
+  rustc --version --verbose
+  case $1 in
+    *-windows-gnu)
+      "${1%%-*}-w64-mingw32-gcc" --version | head -n 1
+      "${1%%-*}-w64-mingw32-ld" --version | head -n 1
+      # The libraries of mingw, where Debian's packages say.
+      dpkg-query --show "mingw-w64-${1%%_*}-*-dev" 2>/dev/null || true
+      ;;
+    *-apple-darwin) [ "$(uname)" = Darwin ] || printf 'zig %s\n' "$("$(scripts/zig.sh)" version)" ;;
+  esac
+}
+
 # Of the programs of all targets that are there, not of packages that were made of them.
 write_sums() {
   (cd "$out" && find . -path './*-*-*/*' -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
@@ -138,6 +145,7 @@ mkdir -p "$out"
 for target in "${targets[@]}"; do
   build "$target"
   hand_out "$target"
+  write_toolchain "$target" >"$out/toolchain-$target.txt"
 done
 write_sums
 (cd "$out" && cat SHA256SUMS)

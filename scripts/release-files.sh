@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the files of a release out of the programs in dist, into dist/release: archives, debug information, Debian
-# packages, images, the rustc that built them, and the checksums of all.
+# packages, images, the compilers and linkers that built them, and the checksums of all.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -41,8 +41,10 @@ elsewhere() {
   [ ! -e "$dist/$target/$program" ] || archive "nodescope-$version-$target" "$dist/$target" "$program"
 }
 
-# Who builds the same commit with the same rustc gets the same bytes.
-rustc --version --verbose >"$out/nodescope-$version-rustc.txt"
+# Who builds the same commit with these gets the same bytes.
+for program in "$dist"/*-*-*/nodescope "$dist"/*-*-*/nodescope.exe; do
+  [ ! -e "$program" ] || cat "$dist/toolchain-$(basename "$(dirname "$program")").txt"
+done >"$out/nodescope-$version-toolchain.txt"
 cp "$dist/SHA256SUMS" "$out/nodescope-$version-programs.sha256"
 processor x86_64-unknown-linux-musl amd64
 processor aarch64-unknown-linux-musl arm64

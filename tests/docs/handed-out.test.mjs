@@ -59,6 +59,17 @@ test("programs of an earlier commit or of another target are refused by everythi
   assert.match(readFileSync(join(root, "scripts/dist-test.sh"), "utf8"), /scripts\/check-commit\.sh "\$dist"/);
 });
 
+test("a release without a program for Windows or macOS does not pass", () => {
+  const targets = [MUSL, "aarch64-unknown-linux-musl"];
+  const programs = Object.fromEntries(
+    targets.flatMap((target) => ["nodescope", "nodescope.debug"].map((file) => [`${target}/${file}`, target])),
+  );
+  const of = (name, more) => run("dist-test.sh", ["files"], { DIST: distOf(name, { ...programs, ...more }) });
+  const windows = { [`${WINDOWS}/nodescope.exe`]: WINDOWS };
+  assert.match(of("without windows", {}).stderr, /windows-gnu\/nodescope\.exe is not there: scripts\/dist\.sh all/);
+  assert.match(of("without macos", windows).stderr, /x86_64-apple-darwin\/nodescope is not there/);
+});
+
 /** A clone with another version, and an npm that only says what it was told. */
 function publishing(name, version, archives) {
   const clone = join(scratch, name);
@@ -98,6 +109,45 @@ test("a prerelease is not npm's latest", () => {
   const tags = (...options) => publish(...options).stderr.match(/--tag[= ]\S+/g);
   assert.deepEqual(new Set(tags()), new Set(["--tag=next"]));
   assert.deepEqual(new Set(tags("--tag=beta")), new Set(["--tag=beta"]));
+});
+
+test("documents name the files of this version", () => {
+  const version = readFileSync(join(root, "Cargo.toml"), "utf8").match(/^version = "(.*)"$/m)[1];
+  for (const name of ["README.md", "docs/install.md", "docs/npm.md"]) {
+    const text = readFileSync(join(root, name), "utf8");
+    const named = text.matchAll(/(?:nodescope[\w/-]*[-_:@]|`v|checkout v)(\d+\.\d+\.\d+)(?!-rc)/g);
+    const versions = Array.from(named, ([, found]) => found);
+    assert.ok(versions.length > 0, name);
+    assert.deepEqual(new Set(versions), new Set([version]), name);
+  }
+});
+
+test("documents name the command that opens an inspector on macOS", () => {
+  for (const name of ["packaging/npm/nodescope/README.md", "docs/platforms.md"]) {
+    const lines = readFileSync(join(root, name), "utf8").split("\n");
+    const commands = lines.filter((line) => /^(npx )?nodescope record .*--via inspector/.test(line));
+    const [windows, macos] = ["Windows", "macOS"].map((system) => commands.filter((line) => line.includes(system)));
+    assert.deepEqual([commands.length, windows.length, macos.length], [2, 1, 1], name);
+    assert.match(macos[0], /--via inspector --no-sigusr1-listener/);
+  }
+});
+
+test("programs for macOS are linked by one release of zig, whichever is in the path", () => {
+  const [tools, cache, target] = ["zig-tools", "zig-cache", "zig-target"].map((name) => join(scratch, name));
+  const release = readFileSync(join(root, "scripts/zig.sh"), "utf8").match(/^release=(.*)$/m)[1];
+  const pinned = join(cache, `zig-${release}`, "ziglang/zig");
+  for (const folder of [tools, dirname(pinned)]) mkdirSync(folder, { recursive: true });
+  for (const file of [pinned, join(tools, "zig"), join(tools, "rustup")])
+    writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 });
+  writeFileSync(join(tools, "rustc"), "#!/bin/sh\necho /sysroot\n", { mode: 0o755 });
+  writeFileSync(join(tools, "cargo"), "#!/bin/sh\nexit 7\n", { mode: 0o755 });
+  run("dist.sh", ["aarch64-apple-darwin"], {
+    PATH: `${tools}:${process.env.PATH}`,
+    DIST: join(scratch, "zig-built"),
+    NODESCOPE_CACHE: cache,
+    CARGO_TARGET_DIR: target,
+  });
+  assert.match(readFileSync(join(target, "zig-aarch64-apple-darwin"), "utf8"), new RegExp(`exec "${pinned}" cc `));
 });
 
 test("a rustc whose musl does not know packed relocations builds nothing for musl", () => {
