@@ -1,5 +1,6 @@
-//! What is handed out besides the program: a Debian package, and the program for arm64. They are made of what the test
-//! run has built, because a build by the profile `dist` takes minutes; `make dist-test` checks the real ones.
+//! What is handed out besides the program: a Debian package, the programs for arm64 and macOS, and the heap of static
+//! programs. They are made of what the test run has built, or without optimisation, because a build by the profile
+//! `dist` takes minutes; `make dist-test` checks the real ones.
 
 #![cfg(target_os = "linux")]
 
@@ -25,7 +26,7 @@ pub fn make(script: &str, words: &[&str], variables: &[(&str, &str)]) -> String 
 }
 
 /// The program under test without its symbols, which are most of it.
-pub fn stripped(scratch: &Scratch) -> String {
+fn stripped(scratch: &Scratch) -> String {
     let program = scratch.program_for_all(crate::program::path(), "stripped");
     let _ = Command::new("strip").arg(&program).status();
     program
@@ -100,14 +101,8 @@ pub fn program_for(target: &str, variable: &str, name: &str) -> Result<String, S
     if let Ok(program) = std::env::var(variable) {
         return Ok(program);
     }
-    let installed = Command::new("rustup").args(["target", "add", target]).output();
-    if !installed.is_ok_and(|output| output.status.success()) {
-        return Err(format!("rustup cannot add the target {target}"));
-    }
-    // Beside the folder of this test's own program, so that builds do not wait for each other; one for all targets, so
-    // that what runs while building is built once.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("targets");
-    let folder = folder.display().to_string();
+    add_target(target)?;
+    let folder = target_folder();
     let out = format!("{folder}/handed-out-{target}");
     make(
         "dist.sh",
@@ -117,9 +112,70 @@ pub fn program_for(target: &str, variable: &str, name: &str) -> Result<String, S
     Ok(format!("{out}/{target}/{name}"))
 }
 
+/// Has rustc know a target.
+fn add_target(target: &str) -> Result<(), String> {
+    let installed = Command::new("rustup").args(["target", "add", target]).output();
+    match installed.is_ok_and(|output| output.status.success()) {
+        true => Ok(()),
+        false => Err(format!("rustup cannot add the target {target}")),
+    }
+}
+
+/// Beside the folder of this test's own program, so that builds do not wait for each other; one for all targets, so that
+/// what runs while building is built once.
+fn target_folder() -> String {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("targets").display().to_string()
+}
+
+/// rustc's name for a static program that runs here.
+fn static_target() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
+}
+
+/// The static program, without its symbols.
+pub fn static_program(scratch: &Scratch) -> Result<String, String> {
+    let built = program_for(&static_target(), "NODESCOPE_STATIC", "nodescope")?;
+    Ok(scratch.program_for_all(&built, "static"))
+}
+
+/// Its allocator is our own, and only there.
+#[test]
+fn the_heap_of_static_programs_keeps_what_was_written() {
+    let target = static_target();
+    if let Err(reason) = add_target(&target) {
+        return skip(format_args!("the heap of static programs: {reason}"));
+    }
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let words = ["test", "--locked", "--package", "nodescope-sys", "--lib", "--target", &target];
+    let mut command = Command::new(cargo);
+    command.args(words).args(["--", "memory::"]).env("CARGO_TARGET_DIR", target_folder());
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let said = stdout(&output);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    assert!(said.contains("memory::musl::tests::blocks_keep_what_was_written ... ok"), "{said}");
+}
+
 /// The static program for arm64.
 fn arm64_program() -> Result<String, String> {
     program_for("aarch64-unknown-linux-musl", "NODESCOPE_ARM64", "nodescope")
+}
+
+/// By zig, without anything of Apple's. It is never started: its form is all that can be seen here.
+#[test]
+fn the_program_for_macos_is_linked() {
+    let Some(node) = installed_node() else { return skip("macOS: node is missing") };
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+    if !Command::new(scripts.join("zig.sh")).output().unwrap().status.success() {
+        return skip("macOS: zig is not here, and pip does not fetch it");
+    }
+    let program = match program_for("aarch64-apple-darwin", "NODESCOPE_MACOS", "nodescope") {
+        Ok(program) => program,
+        Err(reason) => return skip(format_args!("macOS: {reason}")),
+    };
+    let mut command = Command::new(node);
+    let output = command.arg(scripts.join("mach-o.mjs")).args([&program, "aarch64"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 /// The emulator of Debian's qemu-user or qemu-user-static.
