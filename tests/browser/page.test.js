@@ -1019,7 +1019,7 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   await page.locator("#flame").focus();
   await page.keyboard.press("Tab");
   const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? document.activeElement.id);
-  assert.equal(await focused(), "panel-close");
+  assert.equal(await focused(), "panel-menu");
   const [callers, callees] = [panel.locator(".panel-calls > div").first(), panel.locator(".panel-calls > div").last()];
   const caller = await callers.locator("button").first().textContent();
   await callers.locator("button").first().press("Enter");
