@@ -22,6 +22,7 @@ packages=(
   @nestjs/platform-express@11.2.10 reflect-metadata@0.2.2 rxjs@7.8.2 next@15.5.29 react@19 react-dom@19 ws@8.23.0
   socket.io@4.8.4 socket.io-client@4.8.4 graphql@16.15.0 @grpc/grpc-js@1.14.7 bullmq@5.81.5 kafkajs@2.2.4
   amqplib@0.10.9 vitest@3.2.7 jest@30.5.2 mocha@11.8.0 piscina@5.3.2 eslint@9.39.5 webpack@5.112.2 webpack-cli@6
+  typescript@5.9.3
 )
 
 install_packages() {
@@ -112,6 +113,7 @@ case_jest() {
 }
 case_vitest() { FREQUENCY=69 command_of vitest "$node" node_modules/vitest/vitest.mjs run --pool forks --dir . vitest.spec; }
 case_eslint() { command_of eslint "$node" node_modules/eslint/bin/eslint.js http.js loop.js express.js; }
+case_tsc() { command_of tsc "$node" node_modules/typescript/bin/tsc --noEmit --target es2022 --lib es2022,dom typed.ts; }
 case_webpack() { command_of webpack "$node" node_modules/webpack-cli/bin/cli.js; }
 
 case_bullmq() {
@@ -138,7 +140,7 @@ case_next() {
 }
 
 all=(http https loop http2 express express4 fastify koa hapi nest next ws socketio graphql grpc bullmq kafkajs amqplib piscina startup
-  startup_esm node_test mocha jest vitest eslint webpack)
+  startup_esm node_test mocha jest vitest eslint webpack tsc)
 install_packages
 install_express4
 lay_out

@@ -47,6 +47,8 @@ function pair(own: Profile): Library | null {
     open: [BEFORE, AFTER],
     load: (id) => (id === BEFORE ? loadBefore() : Promise.resolve(own)),
     compared: () => Promise.resolve(json("compared-words")),
+    // It is one file.
+    pageAddress: () => null,
     source: () => Promise.resolve(null),
     place: (_, row) => Promise.resolve(own.sources[row] ?? null),
   };

@@ -70,6 +70,7 @@ async function served(): Promise<Catalog> {
       return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), said);
     },
     compared: (before, now) => told<Compared>(`/compared/${before}/${now}.json`),
+    pageAddress: (id, before) => (before ? `/compared/${before}/${id}/page.html` : `/recording/${id}/page.html`),
     source: (id, row) => text(`/recording/${id}/source/${row}`),
     place: (id, row) => text(`/recording/${id}/place/${row}`),
   };

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join as pathTo } from "node:path";
 import { test } from "node:test";
 import { thingsDown, thingsOfCallers, thingsUp } from "../src/compute/boxes.ts";
+import { Derived } from "../src/compute/derived.ts";
 import { basePieces, changesOf, sumPieces } from "../src/compute/diff.ts";
 import {
   calleesOf,
@@ -16,11 +17,15 @@ import {
   outermost,
   pathOf,
 } from "../src/compute/flame.ts";
+import { throughLens } from "../src/compute/lens/lens.ts";
+import { pictureOf } from "../src/compute/picture.ts";
 import { kindsOf, ownKinds, topOf } from "../src/compute/top.ts";
 import { buildTree, sumNodes } from "../src/compute/tree.ts";
 import { join } from "../src/data/join.ts";
+import { functionName } from "../src/data/model.ts";
 import { sumStacks } from "../src/select/selection.ts";
-import { ALL, assertSameLists, expected, folder, listed, open, report } from "./recordings.js";
+import { START } from "../src/select/state.ts";
+import { ALL, assertSameLists, DEMO, expected, folder, listed, NONE, open, openPage, report } from "./recordings.js";
 
 test("what changed between two ranges is told from noise", async () => {
   // A second of `steady` work, then a second in which `burst` takes half; every 10 ms a sample.
@@ -148,4 +153,44 @@ test("two recordings side by side: each keeps its numbers, and a function is the
     new Set(changesOf(twice, a, b, ownKinds(twice, null, same), "share").map(({ verdict }) => verdict)),
     new Set(["noise"]),
   );
+});
+
+/** The recording without its samples on whose stack a function is. */
+function without(profile, name) {
+  const { parent, function: functions } = profile.stacks;
+  const has = parent.map(() => 0);
+  for (const [stack, id] of functions.entries()) {
+    has[stack] = Number(functionName(profile, id) === name || (parent[stack] !== NONE && has[parent[stack]] === 1));
+  }
+  const lanes = profile.lanes.map((lane) => {
+    const isLeft = (_, row) => lane.stack[row] === NONE || has[lane.stack[row]] === 0;
+    const columns = Object.entries(lane).filter(([, value]) => ArrayBuffer.isView(value));
+    return { ...lane, ...Object.fromEntries(columns.map(([key, column]) => [key, column.filter(isLeft)])) };
+  });
+  return { ...profile, lanes };
+}
+
+test("where a function is mended, all that it has nothing to do with is grey, by the second", async () => {
+  const before = await openPage(DEMO);
+  const both = join(without(before, "summarise"), before, "b", "before");
+  const derived = new Derived(throughLens(both, "code", []));
+  const nameOf = ({ function: id }) => (id === NONE ? "all" : functionName(derived.profile, id));
+  const boxes = (measure) => {
+    const { rows } = pictureOf(derived, { ...START, against: "b", measure }, 1440);
+    return rows.flat().map((box) => ({ box, path: pathOf(box.node).join(), verdict: box.change.verdict }));
+  };
+  const byRate = boxes("rate");
+  const mended = byRate.filter(({ box }) => nameOf(box) === "summarise").map(({ path }) => path);
+  assert.ok(mended.length > 0);
+  const isOf = ({ path }) => mended.some((other) => other.startsWith(path) || path.startsWith(other));
+  assert.ok(byRate.filter(isOf).some(({ verdict }) => verdict === "gone"));
+  assert.ok(byRate.filter(isOf).some(({ box, verdict }) => nameOf(box) === "aggregateOrders" && verdict === "less"));
+  const others = byRate.filter((row) => !isOf(row));
+  assert.ok(others.length > 50, `${others.length} boxes`);
+  assert.deepEqual(
+    others.filter(({ verdict }) => verdict !== "noise").map(({ box }) => nameOf(box)),
+    [],
+  );
+  // Shares of what is left are larger, whatever was mended.
+  assert.ok(boxes("share").some((row) => !isOf(row) && row.verdict === "more"));
 });

@@ -239,6 +239,8 @@ for (const [name, lens] of [
   [EXPRESS, "code"],
   ["corpus/entries-webpack/input.nodescope", "code"],
   ["corpus/entries-next/input.nodescope", "code"],
+  // A real command-line tool that runs no code of its user.
+  ["corpus/entries-tsc/input.nodescope", "packages"],
   // Without any names of JavaScript.
   ["node22-noflags", "everything"],
   // Without tiers.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Derived } from "../src/compute/derived.ts";
-import { loopsOf } from "../src/compute/loops.ts";
+import { loopsIn, loopsOf } from "../src/compute/loops.ts";
 import { START } from "../src/select/state.ts";
 import { DEMO, open, openPage, report } from "./recordings.js";
 
@@ -37,6 +37,17 @@ test("of the threads that are shown, and of no other", async () => {
     all.length,
   );
   for (const [thread, { isWatched }] of parts.entries()) assert.equal(isWatched, said.watched.includes(thread));
+});
+
+test("of the range that is selected, also those that reach into it", async () => {
+  const { said } = await openPage("tests/browser/stalls.nodescope");
+  const loops = loopsOf(said, null);
+  const [, { start_ns, end_ns }] = loops.longest;
+  const middle = (start_ns + end_ns) / 2;
+  assert.equal(loopsIn(loops, null), loops);
+  assert.deepEqual(loopsIn(loops, [middle, middle + 1]).longest, [loops.longest[1]]);
+  assert.deepEqual(loopsIn(loops, [start_ns, end_ns]).longest, [loops.longest[1]], "half-open");
+  assert.ok(loopsIn(loops, [end_ns, end_ns + 1]).isWatched);
 });
 
 test("without words of the report there are no stalls, and none are claimed to be absent", async () => {

@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { ownersOf } from "../src/compute/cell.ts";
 import { Derived } from "../src/compute/derived.ts";
 import { fromLeaves, fromRoots, layout, pathOf } from "../src/compute/flame.ts";
-import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
+import { autoRows, cellAt, columnStep, gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
+import { sumThreads } from "../src/compute/threads.ts";
 import { timeOrder } from "../src/compute/time-order.ts";
 import { kindsOf, topOf } from "../src/compute/top.ts";
 import { buildTree, sumNodes } from "../src/compute/tree.ts";
@@ -80,6 +81,42 @@ test("columns are finer in short recordings and coarser in long ones", () => {
   for (const seconds of [19.9, 20, 29.9, 45, 61, 300]) assert.equal(step(seconds), 1, "as FlameScope has it");
   const fast = (seconds) => columnStep(seconds * 1e9, 1000, 3, 1_001_001) / 1e9;
   assert.deepEqual([0.1, 1, 3, 10].map(fast), [0.05, 0.05, 0.1, 0.5], "where samples are many");
+});
+
+test("what is a little longer than whole columns has no column for it, and no sample is lost", () => {
+  const rows = 10;
+  const columns = (seconds) => gridOf(seconds * 1e9, 1e9, rows).columns;
+  assert.deepEqual([24, 24.036, 24.049, 24.06, 0.01].map(columns), [24, 24, 24, 25, 1]);
+  const grid = gridOf(24.036e9, 1e9, rows);
+  const lane = {
+    timed: true,
+    time: Float64Array.of(0, 23.95e9, 24.03e9),
+    thread: new Uint32Array(3),
+    stack: new Uint32Array(3),
+    raw: new Uint32Array(3),
+    weight: Float64Array.of(1, 2, 4),
+  };
+  const { cells } = heatOf({ lanes: [lane] }, ALL, grid);
+  assert.deepEqual([cells.length, cells[0], cells[239]], [240, 1, 6]);
+  // The last cell says for how long it is.
+  assert.deepEqual(rangeOfCells(grid, 239, 238), [23.8e9, 24.036e9]);
+  assert.equal(cellAt(grid, 24.03e9), 239);
+});
+
+test("the parts of threads follow a range: the same as of the range alone", async () => {
+  const profile = await open("node24-workers");
+  let moving;
+  for (let step = 0; step < 40; step++) {
+    const at = (part) => Math.round(profile.durationNs * Math.abs(Math.sin(part)));
+    const range = [at(step / 9), at(step / 7 + 1)].sort((a, b) => a - b);
+    moving = sumThreads(profile, { ...ALL, range }, moving);
+    const { weight } = sumThreads(profile, { ...ALL, range });
+    assert.deepEqual(moving.weight, weight);
+    assert.equal(
+      weight.reduce((sum, own) => sum + own, 0),
+      sumStacks(profile, { ...ALL, range }).total,
+    );
+  }
 });
 
 test("a cell that is full has at least five samples", () => {

@@ -191,6 +191,60 @@ test("nothing moves, least of all for those who asked for that", async () => {
   }
 });
 
+test("Tab leads through every control, in the order of the page", async () => {
+  const page = await show();
+  const caused = await mostCaused(page);
+  await go(page, `#range=1-4&panel=1&function=${caused}`);
+  await settled(page);
+  const all = await page.evaluate(() => {
+    const controls = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")].filter(
+      (element) => element.checkVisibility() && element.tabIndex >= 0,
+    );
+    for (const [at, element] of controls.entries()) element.dataset.walked = String(at);
+    document.body.focus();
+    return controls.length;
+  });
+  assert.ok(all > 40, `${all} controls`);
+  const seen = [];
+  for (let step = 0; step < all + 5; step++) {
+    await page.keyboard.press("Tab");
+    seen.push(await page.evaluate(() => document.activeElement.dataset.walked ?? ""));
+  }
+  const reached = [...new Set(seen)].filter(Boolean).map(Number);
+  const missed = Array.from({ length: all }, (_, at) => at).filter((at) => !reached.includes(at));
+  const named = await page.evaluate(
+    (list) => list.map((at) => document.querySelector(`[data-walked="${at}"]`)?.outerHTML.slice(0, 120)),
+    missed,
+  );
+  assert.deepEqual(named, []);
+  // It begins where the focus was, and goes on at the top behind the end.
+  const first = reached.indexOf(0);
+  const inOrder = [...reached.slice(first), ...reached.slice(0, first)];
+  assert.deepEqual(
+    inOrder,
+    [...reached].sort((a, b) => a - b),
+  );
+  await page.close();
+});
+
+test("the map is described by a sentence, and columns say how they are sorted", async () => {
+  const page = await show();
+  const described = await page.locator("#heat").getAttribute("aria-describedby");
+  const words = await page.locator(`#${described}`).textContent();
+  assert.ok(words.length > 20 && words.length < 200, words);
+  await page.keyboard.press("4");
+  const sorted = () =>
+    page
+      .locator("#top th:not([aria-sort=none])[aria-sort]")
+      .evaluateAll((all) => all.map((head) => [head.textContent, head.getAttribute("aria-sort")]));
+  assert.deepEqual(await sorted(), [["caused ▾", "descending"]]);
+  await page.locator('[data-key="sort-name"]').click();
+  await eventually(async () => assert.deepEqual(await sorted(), [["function ▴", "ascending"]]));
+  const heads = await page.locator("#top th").allTextContents();
+  assert.equal(new Set(heads).size, heads.length, `no two columns have one name: ${heads}`);
+  await page.close();
+});
+
 test("every picture has a table beside it, and a name", async () => {
   const page = await show();
   const caused = await mostCaused(page);
@@ -221,7 +275,7 @@ describe("by touch", () => {
   const hash = () => page.evaluate(() => location.hash);
   const area = (selector) => page.locator(selector).boundingBox();
   before(async () => {
-    context = await browser.newContext({ viewport: { width: 1180, height: 820 }, hasTouch: true });
+    context = await browser.newContext({ viewport: { width: 1180, height: 820 }, hasTouch: true, isMobile: true });
     page = await open(context, pathToFileURL(exported).href);
     await page.evaluate(() =>
       addEventListener("pointerdown", (event) => (window.pointer = event.pointerType), { capture: true }),
@@ -253,9 +307,47 @@ describe("by touch", () => {
     assert.equal(await page.evaluate(() => scrollY), 0, "and the page stays where it is");
     await go(page, "#view=flame");
     // Two taps are the two ends.
+    const ends = async () =>
+      (await hash())
+        .match(/range=([\d.]+)-([\d.]+)/)
+        ?.slice(1)
+        .map(Number) ?? [0, 0];
     await page.touchscreen.tap(x + 64 + 100, y + 20);
+    await eventually(async () => assert.notEqual((await ends())[1], 0));
+    const [start, firstEnd] = await ends();
     await page.touchscreen.tap(x + 64 + 400, y + 20);
-    await eventually(async () => assert.match(await hash(), /range=/));
+    await eventually(async () => assert.ok((await ends())[1] > firstEnd + 1, `${await ends()}, not only ${firstEnd}`));
+    assert.equal((await ends())[0], start);
+  });
+
+  test("what the menu of a box has is under a button of the panel", async () => {
+    await go(page, "#view=flame");
+    await settled(page);
+    const { x, y } = await area("#flame");
+    await page.touchscreen.tap(x + 40, y + 18 + 9);
+    const button = page.locator('[data-key="panel-menu"]');
+    await button.tap();
+    const rows = page.locator(".menu [role=menuitem]");
+    await rows.first().waitFor();
+    const words = (await rows.allTextContents()).join("\n");
+    assert.match(words, /^Callers and callees of .*\n(.*\n)*Only stacks through .*\nHide /);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "panel-menu", "back to the button");
+    await button.tap();
+    await rows
+      .filter({ hasText: /^Only stacks through / })
+      .first()
+      .tap();
+    await eventually(async () => assert.match(await hash(), /focus=/));
+  });
+
+  test("rows beside the map are high enough for a finger", async () => {
+    await go(page, "#view=inverted");
+    await settled(page);
+    const heights = await page
+      .locator(".side .list")
+      .evaluateAll((lists) => lists.map((list) => [list.querySelector("button").offsetHeight, list.clientHeight]));
+    for (const [row, list] of heights) assert.ok(row >= 24 && list % row === 0, `${row} in ${list}`);
   });
 
   test("a tap on a box zooms and says what it is, another one leads back", async () => {

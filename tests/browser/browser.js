@@ -115,7 +115,10 @@ export async function newPage(context, options = undefined) {
   return page;
 }
 
-/** Opens a URL and keeps what must not happen in `page.trouble`: errors, unexpected dialogs, requests. */
+/**
+ * Opens a URL and keeps what must not happen in `page.trouble`: errors, unexpected dialogs, requests. `width` is for a
+ * browser: the pages of a context have the size of that.
+ */
 export async function open(browser, url, width = 1200) {
   const page = await newPage(browser, { viewport: { width, height: 900 } });
   page.answer = undefined;

@@ -555,10 +555,21 @@ describe("the lens", () => {
   test("every view follows it, also without words of the report", async () => {
     const page = await showLibrary([EXPRESS]);
     assert.equal(await chosen(page), "my code");
+    const seen = {};
+    for (const lens of ["m", "e"]) {
+      for (const key of ["1", "2", "3", "4", "5"]) {
+        await page.keyboard.press(lens);
+        await page.keyboard.press(key);
+        const rows = await (key === "4" ? tableRows(page) : boxes(page));
+        seen[lens + key] = rows.map((cells) => cells.join(" ")).join("\n");
+        await page.screenshot({ path: join(pictures, `lens-view-${lens}${key}.png`) });
+      }
+    }
     for (const key of ["1", "2", "3", "4", "5"]) {
-      await page.keyboard.press(key);
-      await settled(page);
-      await page.screenshot({ path: join(pictures, `lens-view-${key}.png`) });
+      const [mine, all] = [seen[`m${key}`], seen[`e${key}`]];
+      assert.match(mine, /express ▸ \d+ frames|^.*\bexpress\b/m, `view ${key}: a package is one box`);
+      assert.doesNotMatch(mine, /uv_run|v8::internal|processTicksAndRejections/, `view ${key}`);
+      assert.notEqual(mine, all, `view ${key}`);
     }
     await close(page);
   });
@@ -652,10 +663,9 @@ test("a range is compared with the rest, or with another", async () => {
     said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`),
     `${said}, not ${was} and ${is}`,
   );
-  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), [
-    "the rest",
-    `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`,
-  ]);
+  const sides = ["the rest", `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`];
+  assert.deepEqual(await page.locator("#halves .side-name").allTextContents(), sides);
+  assert.equal(await page.locator("#compared .side-name").count(), 0, "said once");
   assert.match(
     await page.locator("#compared .changes").textContent(),
     /^Largest changes beyond noise:\S+ [+−][\d.]+ cores, /,
@@ -666,6 +676,7 @@ test("a range is compared with the rest, or with another", async () => {
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
+  assert.deepEqual(await page.locator("#compared .side-name").allTextContents(), sides, "where no picture says it");
   const changes = await page
     .locator("#top tbody tr")
     .evaluateAll((rows) =>
@@ -740,7 +751,7 @@ test("a recording is compared with another, in every view", async () => {
   const page = await showLibrary([BEFORE, AFTER, DEMO]);
   await page.keyboard.press("e");
   await drawn(page);
-  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
+  await page.waitForFunction(() => document.querySelector("#halves")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
   const self = (told, name) =>
     told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
@@ -750,10 +761,7 @@ test("a recording is compared with another, in every view", async () => {
   const said = await page.locator("#compared-whole").textContent();
   assert.match(said, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
   assert.ok(said.endsWith(`: ${used(before)} before, ${used(now)} after.`), said);
-  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), [
-    "recording 0 <b>",
-    "recording 1 <b>",
-  ]);
+  assert.deepEqual(await page.locator("#halves .side-name").allTextContents(), ["recording 0 <b>", "recording 1 <b>"]);
   // A third less work: what changed is said in cores, and in shares where these are chosen.
   for (const [measure, words, unit] of [
     ["rate", inCores, " cores"],
@@ -826,10 +834,9 @@ test("a recording is compared with another, in every view", async () => {
     [before.samples, now.samples].sort((a, b) => a - b),
     "side by side",
   );
-  assert.deepEqual(await page.locator("#halves .half").allTextContents(), [
-    `before${used(before)} cores`,
-    `after${used(now)} cores`,
-  ]);
+  const halves = await page.locator("#halves .half").allTextContents();
+  assert.ok(halves[0].startsWith(`before${used(before)} coresrecording 0`), halves[0]);
+  assert.ok(halves[1].startsWith(`after${used(now)} coresrecording 1`), halves[1]);
   await page.keyboard.press("b");
   assert.equal((await hashOf(page)).sides, "before");
   assert.deepEqual(await roots(), [before.samples], "before alone");
@@ -837,7 +844,7 @@ test("a recording is compared with another, in every view", async () => {
   await drawn(page);
   assert.equal(await page.locator("#compared").count(), 0);
   await page.locator('select[aria-label="compare with"]').selectOption("r2");
-  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 2"));
+  await page.waitForFunction(() => document.querySelector("#halves")?.textContent.includes("recording 2"));
   assert.equal((await hashOf(page)).against, "r2");
   await close(page);
 });
@@ -1023,7 +1030,7 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   await page.locator("#flame").focus();
   await page.keyboard.press("Tab");
   const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? document.activeElement.id);
-  assert.equal(await focused(), "panel-close");
+  assert.equal(await focused(), "panel-menu");
   const [callers, callees] = [panel.locator(".panel-calls > div").first(), panel.locator(".panel-calls > div").last()];
   const caller = await callers.locator("button").first().textContent();
   await callers.locator("button").first().press("Enter");
@@ -1243,6 +1250,85 @@ describe("the verdict", () => {
   });
 });
 
+test("the head stays where it is, whatever is selected and compared", async () => {
+  const AFTER = join(root, "tests/browser/shop-mended.nodescope");
+  const two = join(folder, `page-${++files}.html`);
+  execFileSync(program, ["export", AFTER, "--against", DEMO, "-o", two], { stdio: ["ignore", "ignore", "inherit"] });
+  const top = async (page) => {
+    await settled(page);
+    return (await page.locator("#flame").boundingBox()).y;
+  };
+  for (const input of [DEMO, STALLS]) {
+    const page = await show(input, "", 1440);
+    const untouched = await top(page);
+    let during;
+    await drag(page, [0.3, 0.8], [0.5, 0.3], async () => (during = await top(page)));
+    assert.deepEqual([during, await top(page)], [untouched, untouched], "nothing jumps while a range is dragged");
+    const card = page.locator(".card .card-open").first();
+    await card.click();
+    await eventually(async () => assert.equal(await page.locator(".card.shown").count(), 1));
+    assert.equal(await top(page), untouched, "a card is clicked");
+    await card.click();
+    await page.locator("#compared").waitFor();
+    const compared = await top(page);
+    assert.ok(compared <= 300, `${input} against the rest: ${compared}`);
+    assert.equal(await page.locator(".card").count(), 1, "the card that the comparison is about");
+    await close(page);
+  }
+  const page = await open(browser, pathToFileURL(two).href, 1440);
+  await page.locator("#compared").waitFor();
+  const whole = await top(page);
+  assert.ok(whole <= 300, `two recordings: ${whole}`);
+  await drag(page, [0.3, 0.8], [0.5, 0.3]);
+  assert.equal(await top(page), whole, "and a range of them");
+  await close(page);
+});
+
+test("threads, stalls and entries are those of what is selected", async () => {
+  const page = await show(DEMO);
+  const [longest] = report(DEMO).stalls;
+  const { start_s, end_s } = longest;
+  const part = async () => (await page.locator('[data-key="role-main"]').textContent()).replace("main loop ", "");
+  const told = (...options) => {
+    const { threads } = report(DEMO, ...options);
+    const weigh = (rows) => rows.reduce((sum, { self }) => sum + self, 0);
+    return percent(weigh(threads.filter(({ role }) => role === "main")) / weigh(threads));
+  };
+  assert.equal(await part(), told());
+  await firstStall(page);
+  const range = ["--range", `${start_s}s..${end_s}s`];
+  assert.equal(await part(), told(...range), "of the range");
+  assert.notEqual(told(...range), told());
+  assert.match(await page.locator('[data-key="stalls"]').textContent(), /^1 stall /);
+  assert.match(await page.locator("#stalls").textContent(), /^in what is selected the loop was blocked 1 time/);
+  assert.match(await page.locator(".side h2").first().textContent(), /^asked for by, main loop$/);
+  await page.locator('[data-key="role-all"]').click();
+  await drawn(page);
+  assert.equal(await part(), told(...range), "whatever threads are shown");
+  assert.match(await page.locator(".side h2").first().textContent(), /^asked for by, all threads$/);
+  await close(page);
+});
+
+test("the words of what is selected stay one element, that a screen reader listens to", async () => {
+  const page = await show(DEMO);
+  await page.evaluate(() => (window.kept = document.querySelector("#selection")));
+  await firstStall(page);
+  assert.match(await page.locator("#selection").textContent(), / of [\d,]+$/);
+  await page.locator('[data-key="compare-rest"]').click();
+  await drawn(page);
+  await page.evaluate(() => (window.keptWhole = document.querySelector("#compared-whole")));
+  await page.locator('[data-key="measure-share"]').click();
+  await page.locator('[data-key="role-all"]').click();
+  await drawn(page);
+  assert.ok(
+    await page.evaluate(() => {
+      const [text, whole] = ["#selection", "#compared-whole"].map((id) => document.querySelector(id));
+      return text === window.kept && text.isConnected && whole === window.keptWhole && whole.role === "status";
+    }),
+  );
+  await close(page);
+});
+
 test("the list of categories says whose time it shares out: of a loop, what the report says of its garbage collection", async () => {
   const page = await show(DEMO);
   const [{ of_cpu }] = report(DEMO).gc.loops;
@@ -1260,7 +1346,7 @@ test("a cell tells when, how much and for which functions; colours may be those 
   const [stall] = report(DEMO).stalls;
   const area = await page.locator("#heat").boundingBox();
   // Its columns are seconds, and its rows tenths of them: the row in the middle of the stall, from below.
-  const columns = Math.ceil(report(DEMO).duration_s);
+  const columns = Math.round(report(DEMO).duration_s);
   const middle = (stall.start_s + stall.end_s) / 2;
   const x = 64 + (Math.floor(middle) + 0.5) * Math.floor((area.width - 66) / columns);
   // Under the cells are the axis and the event loop.

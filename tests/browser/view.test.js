@@ -261,6 +261,39 @@ describe("a folder", () => {
   });
 });
 
+test("a page is handed on as one file, of one recording or of two; a link is for this machine", async () => {
+  const exported = (name, ...words) => {
+    const out = join(folder, name);
+    execFileSync(program, ["export", ...words, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
+    return readFileSync(out, "utf8");
+  };
+  const saved = async (page) => {
+    await page.locator('[data-key="export"]').click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="page"]').click()]);
+    return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+  };
+  const one = await visit((await serve(DEMO)).url);
+  await one.locator("#selection").waitFor();
+  assert.deepEqual(await saved(one), ["recording.html", exported("one.html", DEMO)]);
+  const address = new URL("/recording/1/page.html", await addressOf(one)).href;
+  assert.equal((await fetch(address)).status, 403, "not for who has no cookie");
+  await one.locator('[data-key="export"]').click();
+  const link = one.locator('[data-key="copy-link"]');
+  assert.match(await link.textContent(), /this machine alone/);
+  await one.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"));
+  });
+  await link.click();
+  await eventually(async () =>
+    assert.equal(await one.locator('[data-key="export"]').textContent(), "cannot copy here ▾"),
+  );
+  assert.deepEqual(one.trouble, []);
+  const two = await visit((await serve(HTTP, DEMO)).url);
+  await two.locator("#compared").waitFor();
+  assert.deepEqual(await saved(two), ["recording.html", exported("two.html", DEMO, "--against", HTTP)]);
+  assert.deepEqual(two.trouble, []);
+});
+
 test("one file is shown at once, two are compared", async () => {
   const one = await visit((await serve(HTTP)).url);
   await one.locator("#selection").waitFor();

@@ -190,6 +190,9 @@ pub(crate) struct Demo {
     /// Open no browser: without this, the page of the recording is written, too, and opened where there is a screen
     #[arg(long)]
     pub(crate) no_browser: bool,
+    /// Between two requests of a client, for recordings that are compared; without it what suits the machine
+    #[arg(long, hide = true, value_name = "MS")]
+    pub(crate) pause_ms: Option<u64>,
 }
 
 /// Look at a recording in the browser: heat map, flame graph, tables

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &cli::Demo) -> Result<(), Failure> {
     let out = arguments.output.clone().unwrap_or_else(default_out);
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
-    match way::run(arguments, &out)? {
+    match way::run(arguments, form, &out)? {
         Outcome::Recorded => Ok(()),
         Outcome::NotHere(why) => show_shipped(arguments, &why, form, &out),
     }

@@ -112,7 +112,7 @@ fn write_form(
 }
 
 /// Forms that hold everything, and are narrowed when they are looked at.
-fn is_whole(form: Form) -> bool {
+pub(crate) fn is_whole(form: Form) -> bool {
     matches!(form, Form::Nodescope | Form::Html)
 }
 
@@ -386,11 +386,14 @@ fn write_svg(
 
 /// The page, with the recording inside.
 fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(page_of(profile)?.as_bytes())
+}
+
+pub(crate) fn page_of(profile: &Profile) -> io::Result<String> {
     let (bytes, said) = inside(profile)?;
     let title = identity::title(profile)
         .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
-    let recording = web::Inside { name: "", profile: &bytes, said: &said };
-    out.write_all(web::single_file(recording, &title).as_bytes())
+    Ok(web::single_file(web::Inside { name: "", profile: &bytes, said: &said }, &title))
 }
 
 /// The page of a recording against an older one, with both inside.
@@ -405,15 +408,24 @@ fn write_compared(after: &Profile, before: &Path, arguments: &Export) -> Result<
     };
     let after_name = input.files.first().map(|file| called(file)).unwrap_or_default();
     let before_name = called(before);
-    let title = format!("{before_name} → {after_name} · nodescope");
     output::write_to(output, false, |out| {
-        let compared = serde_json::to_string(&views::compare_all(&before_profile, after))?;
-        let (before_bytes, before_said) = inside(&before_profile)?;
-        let (after_bytes, after_said) = inside(after)?;
-        let before = web::Inside { name: &before_name, profile: &before_bytes, said: &before_said };
-        let after = web::Inside { name: &after_name, profile: &after_bytes, said: &after_said };
-        out.write_all(web::compared_file(before, after, &compared, &title).as_bytes())
+        let page = compared_page((&before_name, &before_profile), (&after_name, after))?;
+        out.write_all(page.as_bytes())
     })
+}
+
+/// Both with what they are called.
+pub(crate) fn compared_page(
+    before: (&str, &Profile),
+    after: (&str, &Profile),
+) -> io::Result<String> {
+    let title = format!("{} → {} · nodescope", before.0, after.0);
+    let compared = serde_json::to_string(&views::compare_all(before.1, after.1))?;
+    let (before_bytes, before_said) = inside(before.1)?;
+    let (after_bytes, after_said) = inside(after.1)?;
+    let older = web::Inside { name: before.0, profile: &before_bytes, said: &before_said };
+    let newer = web::Inside { name: after.0, profile: &after_bytes, said: &after_said };
+    Ok(web::compared_file(older, newer, &compared, &title))
 }
 
 /// A recording as a page has it inside, and what the report says of it.

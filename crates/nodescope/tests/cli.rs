@@ -69,7 +69,7 @@ fn a_report_says_what_there_is() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    for name in ["express", "@babel/parser", "longest_match", "main loop", "libuv pool"] {
+    for name in ["express", "@babel/parser", "longest_match", "main loop", "thread pool"] {
         assert!(text.contains(name), "{name}: {text}");
     }
     let lines = succeeds(&["report", &input("perf-srcline")]);

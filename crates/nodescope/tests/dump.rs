@@ -225,7 +225,7 @@ fn a_sleeping_thread_has_its_stack() {
             "{text}"
         );
         assert!(
-            text.contains(" threads: V8 platform · tid"),
+            text.contains(" threads: V8's threads · tid"),
             "threads that do the same are one block: {text}"
         );
         let all = succeeds(&["dump", &running.pid(), "--all-frames"]);

@@ -53,7 +53,7 @@ named_enum! {
         /// V8's C++.
         Runtime = "runtime", "V8 runtime";
         /// Garbage collection, and what it calls.
-        Gc = "gc", "GC";
+        Gc = "gc", "garbage collection";
         /// Parsing and compiling, and what they call.
         Compiler = "compiler", "compiler";
         /// Regular expressions: the engine and the code it generates.
@@ -140,9 +140,9 @@ named_enum! {
         /// A `worker_threads` worker.
         Worker = "worker", "worker_thread";
         /// A thread of libuv's pool: file system, DNS, crypto, zlib.
-        LibuvPool = "pool", "libuv pool";
+        LibuvPool = "pool", "thread pool";
         /// V8's helpers: concurrent marking, compiling.
-        V8Platform = "v8", "V8 platform";
+        V8Platform = "v8", "V8's threads";
         /// Anything else, or not known.
         Other = "other", "other";
     }

@@ -24,6 +24,12 @@ pub trait Library: Send + Sync {
     /// What the report says of a recording against an older one, as JSON.
     fn compared(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal>;
 
+    /// A recording as the page in one file, for people elsewhere.
+    fn page(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
+
+    /// The same of a recording against an older one.
+    fn compared_page(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal>;
+
     /// The text of one row of a recording's sources.
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal>;
 

@@ -140,6 +140,12 @@ impl Shared {
             ["recording", id, "said.json"] if is_id(id) => {
                 answer_with(self.library.said(id), json_answer)
             }
+            ["recording", id, "page.html"] if is_id(id) => {
+                answer_with(self.library.page(id), file_answer)
+            }
+            ["compared", before, now, "page.html"] if is_id(before) && is_id(now) => {
+                answer_with(self.library.compared_page(before, now), file_answer)
+            }
             ["compared", before, now] if is_id(before) => self.compared(before, now),
             ["recording", id, "source", row] if is_id(id) => {
                 text_of(row, |row| self.library.source(id, row))
@@ -195,6 +201,11 @@ fn text_of(row: &str, find: impl FnOnce(usize) -> Result<String, Refusal>) -> Re
 
 fn json_answer(json: Arc<[u8]>) -> Response {
     Response::new(200, "application/json", json)
+}
+
+/// A page to keep: opened here it would have the rights of the page that is served.
+fn file_answer(page: Arc<[u8]>) -> Response {
+    Response::new(200, "text/html; charset=utf-8", page).with("Content-Disposition", "attachment")
 }
 
 /// An id is letters and digits, never a path.

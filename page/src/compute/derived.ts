@@ -20,9 +20,18 @@ import { type FunctionFacts, functionFacts } from "./function-facts.ts";
 import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
 import { Kept, keyOf } from "./kept.ts";
 import { otherBox } from "./lens/virtual.ts";
-import { type Loops, loopsOf } from "./loops.ts";
+import { type Loops, loopsIn, loopsOf } from "./loops.ts";
 import { type Search, searchFor } from "./search.ts";
-import { type Band, bandOfThreads, bandsOf, busiestLoop, MOST_BANDS, weightsOfThreads } from "./threads.ts";
+import {
+  type Band,
+  bandOfThreads,
+  bandsOf,
+  busiestLoop,
+  MOST_BANDS,
+  sumThreads,
+  type ThreadSums,
+  weightsOfThreads,
+} from "./threads.ts";
 import { causedBy, hottest, type Kinds, kindsOf, type TopRow, topOf, topOfEntries, topOfThreads } from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
 
@@ -108,6 +117,13 @@ export class Derived {
           const stacks = keptStacks(rawOf(this.profile), [], state.focus, this.asked(state));
           return sumStacks(this.profile, { ...this.selection(state), stacks });
         });
+  }
+
+  /** The weight of each thread, as if no thread were picked. */
+  threadShares(state: State): Float64Array {
+    const selection = { ...this.selection(state), threads: null };
+    const key = keyOf(state, "lane", "range", "categories", "focus", "entry");
+    return this.once<ThreadSums>("thread-sums", key, (old) => sumThreads(this.profile, selection, old)).weight;
   }
 
   /** What asked for the work, as if no entry were picked. */
@@ -338,6 +354,11 @@ export class Derived {
   loops(state: State): Loops {
     const { threads } = this.selection(state);
     return this.once("loops", keyOf(state, "threads"), () => loopsOf(this.profile.said, threads));
+  }
+
+  /** Those of the range that is selected. */
+  loopsInRange(state: State): Loops {
+    return this.once("loops-in", keyOf(state, "threads", "range"), () => loopsIn(this.loops(state), state.range));
   }
 
   /** The rows of the busiest loop; null where that is all there is. */

@@ -5,6 +5,8 @@ import { CATEGORIES, NONE, type Profile, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection } from "../select/selection.ts";
 
 export interface Grid {
+  /** The end of the recording, which may be a little behind the last column. */
+  endNs: number;
   columnNs: number;
   columns: number;
   rows: number;
@@ -30,6 +32,9 @@ const ENOUGH_ROWS = 5;
 /** Seconds a column, from fine to coarse: all divide into the rows that can be chosen. */
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
 
+/** So much of a cell's time a recording may be longer than its last cell. */
+const LITTLE = 0.5;
+
 export const ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 
 /**
@@ -52,8 +57,10 @@ export function autoRows(columnNs: number, intervalNs: number, most: number): nu
   return [50, 25, 20, 10, 8, 5, 4, 2].find(fits) ?? 1;
 }
 
+/** What is behind the last whole column by less than a part of a cell belongs to the last cell: it has no column. */
 export function gridOf(durationNs: number, columnNs: number, rows: number): Grid {
-  return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
+  const columns = Math.max(1, Math.ceil(durationNs / columnNs - LITTLE / rows));
+  return { endNs: durationNs, columnNs, rows, columns, bands: 1, bandOf: null };
 }
 
 export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat {
@@ -91,15 +98,17 @@ export function categoriesOf(profile: Profile, selection: Selection, grid: Grid)
   });
 }
 
-/** The start of the cell that holds a time, counted in cells from the start. */
-export function cellAt(grid: Grid, timeNs: number): number {
-  return Math.floor((timeNs * grid.rows) / grid.columnNs);
+/** The cell that holds a time, counted from the start. */
+export function cellAt({ rows, columns, columnNs }: Grid, timeNs: number): number {
+  return Math.min(columns * rows - 1, Math.floor((timeNs * rows) / columnNs));
 }
 
 /** From the start of one cell to the end of another, in any order: half-open. */
 export function rangeOfCells(grid: Grid, a: number, b: number): [number, number] {
   const cellNs = grid.columnNs / grid.rows;
-  return [Math.min(a, b) * cellNs, (Math.max(a, b) + 1) * cellNs];
+  const end = Math.max(a, b) + 1;
+  const isLast = end === grid.columns * grid.rows;
+  return [Math.min(a, b) * cellNs, isLast ? Math.max(end * cellNs, grid.endNs) : end * cellNs];
 }
 
 /** The first and the last cell, both a step further, or the last alone; inside the map. */

@@ -2,6 +2,7 @@
 // how long they were busy without a pause, which is no stall.
 
 import type { Said, SaidStall } from "../data/said.ts";
+import type { Range } from "../select/selection.ts";
 
 export interface Loops {
   /** Whether any loop was watched: without that, no stall means nothing. */
@@ -16,4 +17,11 @@ export function loopsOf(said: Said | null, threads: Uint8Array | null): Loops {
   const isWatched = said.watched.some(isShown);
   const longest = (isWatched ? said.stalls : said.busy).filter(({ thread }) => isShown(thread));
   return { isWatched, longest };
+}
+
+/** Those of them that are in a range, or reach into it. */
+export function loopsIn(loops: Loops, range: Range | null): Loops {
+  if (!range) return loops;
+  const [from, to] = range;
+  return { ...loops, longest: loops.longest.filter(({ start_ns, end_ns }) => start_ns < to && from < end_ns) };
 }

@@ -5,12 +5,17 @@ import { NONE, type Profile } from "../data/model.ts";
 
 /** For each function the version that it counts to: a string, or NONE. */
 export function versionsOf({ functions }: Profile): Uint32Array {
-  const { package: names, version } = functions;
+  const sole = soleVersions(functions);
+  return functions.version.map((own, id) => (own === NONE ? (sole.get(functions.package[id]) ?? NONE) : own));
+}
+
+/** By the string of a package its version, where the recording has no two; NONE where it has. */
+export function soleVersions({ package: names, version }: Profile["functions"]): Map<number, number> {
   const sole = new Map<number, number>();
   for (const [id, name] of names.entries()) {
     if (name === NONE || version[id] === NONE) continue;
     const known = sole.get(name);
     sole.set(name, known === undefined || known === version[id] ? version[id] : NONE);
   }
-  return version.map((own, id) => (own === NONE ? (sole.get(names[id]) ?? NONE) : own));
+  return sole;
 }

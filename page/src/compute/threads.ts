@@ -1,6 +1,7 @@
 // Threads: how busy each was, which loop the page opens on, and the bands of the heat map.
 
-import { IDLE, type Profile, ROLES } from "../data/model.ts";
+import { IDLE, NONE, type Profile, ROLES } from "../data/model.ts";
+import { rowsOf, type Selection, type Summed, stepsTo } from "../select/selection.ts";
 
 /** More bands than this cannot be told apart. */
 export const MOST_BANDS = 12;
@@ -11,15 +12,36 @@ export interface Band {
   threads: number[];
 }
 
+/** The weight of each thread in a selection, without waiting. */
+export interface ThreadSums extends Summed {
+  weight: Float64Array;
+}
+
 /** The weight of each thread in a lane, without waiting. */
-export function weightsOfThreads(profile: Profile, index: number): Float64Array {
-  const weights = new Float64Array(profile.threads.length);
-  const lane = profile.lanes[index];
-  const { category } = profile.stacks;
-  for (let row = 0; row < (lane?.time.length ?? 0); row++) {
-    if (category[lane.stack[row]] !== IDLE) weights[lane.thread[row]] += lane.weight[row];
+export function weightsOfThreads(profile: Profile, lane: number): Float64Array {
+  return sumThreads(profile, { lane, range: null, threads: null, stacks: null }).weight;
+}
+
+/** `reuse` is an old result that is not needed any more, as for `sumStacks`. */
+export function sumThreads(profile: Profile, selection: Selection, reuse?: ThreadSums): ThreadSums {
+  const lane = profile.lanes[selection.lane];
+  const rows = rowsOf(lane, selection);
+  const steps = reuse && stepsTo(reuse, selection, rows);
+  const weight = steps ? reuse.weight : new Float64Array(profile.threads.length);
+  for (const [first, end, sign] of steps ?? [[...rows, 1]])
+    addRows(profile, { weight, of: selection, rows }, first, end, sign);
+  return { weight, of: selection, rows };
+}
+
+function addRows({ lanes, stacks: { category } }: Profile, sums: ThreadSums, first: number, end: number, sign: number) {
+  const { weight, of } = sums;
+  const { threads, stacks } = of;
+  const { thread, stack, raw, weight: weights } = lanes[of.lane];
+  for (let row = first; row < end; row++) {
+    if (threads !== null && threads[thread[row]] === 0) continue;
+    if (stacks !== null && (raw[row] === NONE || stacks[raw[row]] === 0)) continue;
+    if (category[stack[row]] !== IDLE) weight[thread[row]] += sign * weights[row];
   }
-  return weights;
 }
 
 /** All rows of the busiest main loop: a changed name opens a new row. Null where no main loop ran. */

@@ -24,6 +24,8 @@ export interface Library {
   load(id: string): Promise<Profile>;
   /** What the report says of the second against the first; null where it cannot be had. */
   compared(before: string, now: string): Promise<Compared | null>;
+  /** Where the page is as one file, of a recording, against an older one where there is one; null where nothing makes one. */
+  pageAddress(id: string, before: string | null): string | null;
   /** The text of a row of a recording's sources; null where it cannot be had. */
   source(id: string, row: number): Promise<string | null>;
   /** Where that source is on the machine of the library; null where it is not. */

@@ -15,7 +15,7 @@ export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
   ["node", "Node core"],
   ["builtin", "V8 builtin"],
   ["runtime", "V8 runtime"],
-  ["gc", "GC"],
+  ["gc", "garbage collection"],
   ["compiler", "compiler"],
   ["regexp", "regexp"],
   ["wasm", "wasm"],
@@ -44,8 +44,8 @@ export const TIERS = ["–", "unmarked", "interpreted", "Sparkplug", "Maglev", "
 export const ROLES: Record<string, string> = {
   main: "main loop",
   worker: "worker",
-  pool: "libuv pool",
-  v8: "V8 platform",
+  pool: "thread pool",
+  v8: "V8's threads",
   other: "other",
 };
 

@@ -19,10 +19,20 @@ export function fontOf(size: number): string {
   return `${size}px ${getComputedStyle(document.body).fontFamily}`;
 }
 
-/** The colours that style.css names, of the theme that is shown. */
+/** The colours of style.css, each as a canvas takes it: `light-dark(…)` is for elements alone. */
 export function themeColors(): (name: string) => string {
   const styles = getComputedStyle(document.documentElement);
-  return (name) => styles.getPropertyValue(name);
+  const { colorScheme } = styles;
+  const isDark = colorScheme === "light dark" ? prefersDark() : colorScheme === "dark";
+  return (name) => {
+    const value = styles.getPropertyValue(name).trim();
+    const [, light, dark] = value.match(/^light-dark\((.*), *(.*)\)$/) ?? [value, value, value];
+    return isDark ? dark : light;
+  };
+}
+
+function prefersDark(): boolean {
+  return window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
 /** As much of a text as fits, with an ellipsis. */

@@ -26,6 +26,11 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Changes the words of what a screen reader listens to; the same words are not said again. */
+export function say(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 /** Puts new children in; what had the focus gets it back. */
 export function refill(container: HTMLElement, ...children: Child[]): void {
   const active = document.activeElement;

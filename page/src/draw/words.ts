@@ -4,7 +4,7 @@ import type { Change } from "../compute/diff.ts";
 import { kindOfBox } from "../compute/lens/virtual.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { shortName } from "../compute/shorten.ts";
-import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile } from "../data/model.ts";
+import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile, ROLES } from "../data/model.ts";
 import type { Verdict } from "../data/said.ts";
 import type { Item, Range } from "../select/selection.ts";
 import type { App } from "./app.ts";
@@ -83,6 +83,14 @@ export function itemName(profile: Profile, { kind, id }: Item): string {
 export function sourceOf(profile: Profile, id: number): readonly [number, number] | null {
   const row = profile.functions.source[id];
   return row === undefined || row === NONE ? null : [row, profile.functions.line[id]];
+}
+
+/** Whose samples shares are of: the report's shares of a loop are told from those of all threads. */
+export function whose({ derived, profile, state }: App): string {
+  const threads = derived.shownThreads(state);
+  if (!threads) return "all threads";
+  const roles = new Set(threads.map((id) => profile.threads[id]?.role ?? "other"));
+  return roles.size === 1 ? (ROLES[[...roles][0]] ?? "these threads") : "these threads";
 }
 
 export function rangeText([from, to]: Range): string {

@@ -24,58 +24,63 @@ export interface Selection {
   stacks: Uint8Array | null;
 }
 
-/** Sums by stack. The last slot of each array is for samples without a stack. */
-export interface StackSums {
-  weight: Float64Array;
-  samples: Float64Array;
-  total: number;
-  count: number;
-  /** What they are the sums of, and the rows that were looked at. */
+/** What something is the sums of, and the rows that were looked at. */
+export interface Summed {
   of: Selection;
   rows: readonly [number, number];
 }
 
-/**
- * `reuse` is an old result that is not needed any more: its room is used again. Where only the range moved, what left
- * it is taken away and what came in is added: weights are whole numbers, so that is exact.
- */
+/** Sums by stack. The last slot of each array is for samples without a stack. */
+export interface StackSums extends Summed {
+  weight: Float64Array;
+  samples: Float64Array;
+  total: number;
+  count: number;
+}
+
+/** `reuse` is an old result that is not needed any more: its room is used again. */
 export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
   const size = profile.stacks.parent.length;
   const lane = profile.lanes[selection.lane];
-  const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
+  const rows = rowsOf(lane, selection);
+  const steps = reuse && stepsTo(reuse, selection, rows);
   const sums = reuse ?? {
     weight: new Float64Array(size + 1),
     samples: new Float64Array(size + 1),
     total: 0,
     count: 0,
     of: selection,
-    rows: [0, 0],
+    rows,
   };
-  const { of, rows } = sums;
-  [sums.of, sums.rows] = [selection, [first, end]];
-  const isMoved =
-    reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
-  if (
-    isMoved &&
-    Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first &&
-    first < rows[1] &&
-    rows[0] < end
-  ) {
-    addRows(profile, sums, first, rows[0], 1);
-    addRows(profile, sums, rows[0], first, -1);
-    addRows(profile, sums, rows[1], end, 1);
-    addRows(profile, sums, end, rows[1], -1);
-  } else {
-    if (reuse) {
-      sums.weight.fill(0);
-      sums.samples.fill(0);
-      [sums.total, sums.count] = [0, 0];
-    }
-    addRows(profile, sums, first, end, 1);
+  if (reuse && !steps) {
+    sums.weight.fill(0);
+    sums.samples.fill(0);
+    [sums.total, sums.count] = [0, 0];
   }
+  [sums.of, sums.rows] = [selection, rows];
+  for (const [first, end, sign] of steps ?? [[...rows, 1]]) addRows(profile, sums, first, end, sign);
   const { weight, samples } = sums;
   if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
   return sums;
+}
+
+/** Rows to add (1) or to take away (-1). */
+type Step = readonly [first: number, end: number, sign: number];
+
+/**
+ * Where only the range moved, what left it is taken away and what came in is added: weights are whole numbers, so that
+ * is exact. Null where more would change than stays.
+ */
+export function stepsTo({ of, rows }: Summed, to: Selection, [first, end]: Summed["rows"]): Step[] | null {
+  const isMoved = of.lane === to.lane && of.threads === to.threads && of.stacks === to.stacks;
+  const isNear = Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first && first < rows[1] && rows[0] < end;
+  if (!isMoved || !isNear) return null;
+  return [
+    [first, rows[0], 1],
+    [rows[0], first, -1],
+    [rows[1], end, 1],
+    [end, rows[1], -1],
+  ];
 }
 
 /** A plain loop, because a drag runs it in every frame over up to all samples. */
@@ -121,13 +126,18 @@ export function forEachRow(
   const lane = profile.lanes[selection.lane];
   if (!lane) return;
   const { threads, stacks } = selection;
-  const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+  const [first, end] = rowsOf(lane, selection);
   for (let row = first; row < end; row++) {
     if (threads && threads[lane.thread[row]] === 0) continue;
     const raw = lane.raw[row];
     if (stacks && (raw === NONE || stacks[raw] === 0)) continue;
     each(row, lane, lane.stack[row]);
   }
+}
+
+/** The rows of a lane that are in the selected range. */
+export function rowsOf(lane: Profile["lanes"][0] | undefined, { range }: Selection): [number, number] {
+  return lane ? rowsIn(lane.time, lane.timed ? range : null) : [0, 0];
 }
 
 /** Samples are sorted by time, so a range of times is a range of rows. */

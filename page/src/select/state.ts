@@ -230,6 +230,11 @@ function itemsOf(text: string): Item[] {
   });
 }
 
+/** Whether the view is no picture. */
+export function isTable({ view }: State): boolean {
+  return view === "top" || view === "source";
+}
+
 /** What makes a selection smaller than all samples of the threads. */
 export const NARROWED_BY_NOTHING = {
   range: null,

@@ -10,14 +10,15 @@ use super::service::Service;
 use super::{Outcome, say_next};
 use crate::advice::Subject;
 use crate::cli;
+use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::{advice, record};
+use crate::{advice, export, record};
 
 /// Code is compiled and the pace has settled when the recording begins.
 const WARM_UP: Duration = Duration::from_millis(1500);
 
 /// Records the service, unless this machine does not permit it.
-pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
+pub(super) fn run(arguments: &cli::Demo, form: Form, out: &Path) -> Result<Outcome, Failure> {
     let options = Options {
         frequency: arguments.frequency.base(),
         fast_frequency: None,
@@ -43,11 +44,14 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         "demo: a small web shop on Node {}, under a load of nodescope's own",
         service.said.node
     ));
-    let _load = Load::start(port, pid).map_err(|error| Failure::failed(error.to_string()))?;
+    let pause = arguments.pause_ms.map(Duration::from_millis);
+    let _load =
+        Load::start(port, pid, pause).map_err(|error| Failure::failed(error.to_string()))?;
     std::thread::sleep(WARM_UP);
     if let Some(failure) = service.complaint() {
         return Ok(Outcome::NotHere(failure));
     }
+    let is_file = out != Path::new("-");
     let request = cli::Record {
         target: None,
         pid: vec![pid],
@@ -61,7 +65,8 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         frequency: arguments.frequency,
         maps: cli::SourceMaps { no_source_maps: false },
         own: cli::OwnPackages::default(),
-        texts: cli::SourceTexts::default(),
+        // The service is ours, and its folder is gone when the recording is read.
+        texts: cli::SourceTexts { with_source: is_file && export::is_whole(form) },
         event: Vec::new(),
         way: cli::WayIn { via: cli::Via::Perf, ..cli::WayIn::default() },
         output: Some(out.to_owned()),

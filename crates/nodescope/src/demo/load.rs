@@ -1,5 +1,5 @@
 //! The demo's clients: a few connections that are kept open and send requests of several kinds, at a pace that keeps
-//! the service busy and does not overload it, whatever the machine.
+//! the service busy and does not overload it, whatever the machine; or at a given pace, which another run has, too.
 
 use std::fs;
 use std::io;
@@ -40,6 +40,26 @@ enum Request {
     Login,
 }
 
+/// When clients ask.
+#[derive(Clone, Debug)]
+enum Pace {
+    /// So that the event loop is as busy as wanted: the pause between two requests of a client, in microseconds.
+    Adapted(Arc<AtomicU64>),
+    /// So long after one another, however long an answer takes: two services get the same requests in the same time.
+    Fixed(Duration),
+}
+
+impl Pace {
+    /// When a client asks that asked at this time and has its answer now. Random, so that clients do not ask in step.
+    fn next(&self, asked: Instant, now: Instant, dice: &mut Dice) -> Instant {
+        let (from, pause_us) = match self {
+            Self::Adapted(pause_us) => (now, pause_us.load(Ordering::Relaxed)),
+            Self::Fixed(pause) => (asked, pause.as_micros() as u64),
+        };
+        from + Duration::from_micros(pause_us / 2 + dice.below(pause_us.max(1)))
+    }
+}
+
 /// The load; it ends when this is dropped.
 pub(super) struct Load {
     is_over: Arc<AtomicBool>,
@@ -47,22 +67,25 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Puts load on the service.
-    pub(super) fn start(port: u16, pid: u32) -> io::Result<Self> {
+    /// Puts load on the service: with this pause between two requests of a client, or what suits the machine.
+    pub(super) fn start(port: u16, pid: u32, pause: Option<Duration>) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let pause_us = Arc::new(AtomicU64::new(FIRST_PAUSE_US));
+        let pace = pause.map_or_else(|| Pace::Adapted(pause_us.clone()), Pace::Fixed);
         let mut load = Self { is_over: is_over.clone(), threads: Vec::new() };
         for client in 0..CLIENTS {
-            let (is_over, pause_us) = (is_over.clone(), pause_us.clone());
+            let (is_over, pace) = (is_over.clone(), pace.clone());
             load.add(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     // The recorder reports a service that has ended.
-                    let _ = visit(port, client, &is_over, &pause_us);
+                    let _ = visit(port, client, &is_over, &pace);
                     thread::sleep(Duration::from_millis(50));
                 }
             })?;
         }
-        load.add(move || set_pace(pid, &is_over, &pause_us))?;
+        if pause.is_none() {
+            load.add(move || set_pace(pid, &is_over, &pause_us))?;
+        }
         Ok(load)
     }
 
@@ -83,24 +106,19 @@ impl Drop for Load {
 }
 
 /// One client, on one connection.
-fn visit(
-    port: u16,
-    client: u64,
-    is_over: &AtomicBool,
-    pause_us: &AtomicU64,
-) -> Result<(), http::Error> {
+fn visit(port: u16, client: u64, is_over: &AtomicBool, pace: &Pace) -> Result<(), http::Error> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     let mut connection = Connection::new(stream);
     let mut dice = Dice(client + 1);
+    let mut next = Instant::now();
     while !is_over.load(Ordering::Relaxed) {
         let Asked { method, path, body } = question(&mut dice);
         let body = Some(body.as_str());
         let request = HttpRequest { method, path: &path, host: "shop.local", fields: &[], body };
         connection.ask(&request, &LIMITS)?;
-        // Random pauses, so that clients do not ask in step.
-        let pause = pause_us.load(Ordering::Relaxed);
-        thread::sleep(Duration::from_micros(pause / 2 + dice.below(pause.max(1))));
+        next = pace.next(next, Instant::now(), &mut dice);
+        thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     Ok(())
 }
@@ -207,6 +225,24 @@ mod tests {
             let count = texts.iter().filter(|text| text.starts_with(path)).count();
             assert!((10..300).contains(&count), "{path}: {count}");
         }
+    }
+
+    #[test]
+    fn a_fixed_pace_does_not_follow_the_service() {
+        let start = Instant::now();
+        let asked_until = |pace: &Pace, answer: Duration| {
+            let (mut dice, mut next, mut count) = (Dice(1), start, 0);
+            while next < start + Duration::from_secs(10) {
+                next = pace.next(next, next + answer, &mut dice);
+                count += 1;
+            }
+            count
+        };
+        let (quick, slow) = (Duration::from_micros(100), Duration::from_millis(5));
+        let fixed = Pace::Fixed(Duration::from_millis(10));
+        assert_eq!(asked_until(&fixed, quick), asked_until(&fixed, slow));
+        let adapted = Pace::Adapted(Arc::new(AtomicU64::new(10_000)));
+        assert!(asked_until(&adapted, quick) > asked_until(&adapted, slow));
     }
 
     #[test]

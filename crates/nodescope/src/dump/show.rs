@@ -207,7 +207,7 @@ fn block(group: &[&ThreadStack], all_frames: bool, style: &Style) -> String {
     line
 }
 
-/// `main loop`, `4 threads of V8 platform`, `mailer`.
+/// `main loop`, `4 threads: V8's threads`, `mailer`.
 fn title(group: &[&ThreadStack]) -> String {
     let thread = group[0];
     let role = Role::from_word(thread.role).unwrap_or(Role::Other);

@@ -15,7 +15,7 @@ use super::gists::{Gists, Told};
 use crate::cli::{Reading, SourceFolders};
 use crate::failure::{Failure, warn};
 use crate::texts::ScriptTexts;
-use crate::{input, invoked};
+use crate::{export, input, invoked};
 
 /// What is kept of recordings that were read.
 const MOST_KEPT_BYTES: usize = 256 << 20;
@@ -261,6 +261,12 @@ impl Catalog {
         }
     }
 
+    /// What the file of a recording is called.
+    fn name(&self, id: &str) -> Result<String, Refusal> {
+        let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
+        Ok(if path == Path::new(STDIN) { "stdin".to_owned() } else { name_of(&path) })
+    }
+
     /// A recording, read again from what is kept of it.
     fn profile(&self, id: &str) -> Result<Profile, Refusal> {
         let bytes = Arc::clone(&self.converted(id)?.bytes);
@@ -362,6 +368,18 @@ impl Library for Catalog {
             .map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
     }
 
+    // As `export` does it without --with-source: what leaves this machine carries no text of sources unasked.
+    fn page(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+        page_answer(export::page_of(&self.profile(id)?.without_source_texts()))
+    }
+
+    fn compared_page(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal> {
+        let [older, newer] = [self.profile(before)?, self.profile(now)?];
+        let (older, newer) = (older.without_source_texts(), newer.without_source_texts());
+        let [before_name, now_name] = [self.name(before)?, self.name(now)?];
+        page_answer(export::compared_page((&before_name, &older), (&now_name, &newer)))
+    }
+
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
         let converted = self.converted(id)?;
         let source = converted.source(row)?;
@@ -387,6 +405,11 @@ impl Library for Catalog {
 
 fn unknown() -> Refusal {
     Refusal::Unknown("there is no such recording, or it is not there any more".into())
+}
+
+fn page_answer(page: std::io::Result<String>) -> Result<Arc<[u8]>, Refusal> {
+    let page = page.map_err(|error| Refusal::Unreadable(error.to_string()))?;
+    Ok(page.into_bytes().into())
 }
 
 fn json(value: &impl serde::Serialize) -> Result<Arc<[u8]>, Failure> {

@@ -16,6 +16,7 @@ import {
 } from "../../data/model.ts";
 import type { SaidEntry } from "../../data/said.ts";
 import { keyOfEntry } from "../entries.ts";
+import { soleVersions } from "../packages.ts";
 
 /** Roots of what no JavaScript of the user asked for. The first stand for the category of a stack. */
 export const ROOTS: readonly (readonly [name: string, category: number])[] = [
@@ -99,6 +100,7 @@ export function namesOf(profile: Profile): Names {
   const roots = functions.name.length;
   const entries = roots + ROOTS.length;
   const first = entries + list.length;
+  const versions = soleVersions(functions);
   const added: Added[] = [
     ...ROOTS.map(([name, category]) => ({ ...NOTHING, name, category })),
     ...list.map((entry) => ({ ...NOTHING, name: entry.text, category: categoryOf(entry), like: likeOf(entry) })),
@@ -106,7 +108,7 @@ export function namesOf(profile: Profile): Names {
       ...NOTHING,
       name: profile.strings[id],
       package: id,
-      version: soleVersion(profile, id),
+      version: versions.get(id) ?? NONE,
     })),
     // Code of packages whose names are not known.
     { ...NOTHING, name: "packages" },
@@ -123,16 +125,6 @@ export function namesOf(profile: Profile): Names {
     boxOf,
     frameOf: (id) => frames.function.length + id - roots,
   };
-}
-
-/** The version of a package, where the recording has no two. */
-function soleVersion({ functions }: Profile, id: number): number {
-  const versions = new Set<number>();
-  functions.package.forEach((name, row) => {
-    if (name === id && functions.version[row] !== NONE) versions.add(functions.version[row]);
-  });
-  const [first = NONE] = versions;
-  return versions.size === 1 ? first : NONE;
 }
 
 function likeOf(entry: SaidEntry): number {

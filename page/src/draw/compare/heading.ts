@@ -4,9 +4,9 @@
 import type { Change } from "../../compute/diff.ts";
 import { functionWords } from "../../data/model.ts";
 import type { Comparison } from "../../data/said.ts";
-import { isNarrowed, MEASURES, type State } from "../../select/state.ts";
+import { isNarrowed, isTable, MEASURES, type State } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, quiet, refill } from "../dom.ts";
+import { button, choice, h, quiet, refill, say } from "../dom.ts";
 import { duration, RATE_UNITS, rate, sentence, shown } from "../text.ts";
 import { rangeText } from "../words.ts";
 import { baseText, recordingName, shortRecordingName } from "./names.ts";
@@ -23,25 +23,47 @@ const MEASURE_TITLES: Record<State["measure"], string> = {
 
 /** Two recordings are what a page is about, and stand at its top; two ranges are a choice, and stand below it. */
 export function comparedPart(app: App, kind: "recording" | "range"): Part {
-  const element = h("section", { class: "compared hidden", "aria-label": "Before and after" });
-  const render = () => {
-    const isRecording = app.state.against !== null;
-    const isShown = app.derived.against.base(app.state) !== null && isRecording === (kind === "recording");
-    element.classList.toggle("hidden", !isShown);
-    // There is one of them at a time.
-    if (isShown) element.id = "compared";
-    else element.removeAttribute("id");
-    refill(element, ...(isShown ? [sentenceRow(app), sidesRow(app), changesRow(app)] : []));
-  };
-  return { element, render };
+  const heading = new Heading(app, kind);
+  return { element: heading.element, render: () => heading.render() };
 }
 
-function sentenceRow(app: App): HTMLElement {
-  const { state } = app;
+class Heading {
+  readonly element = h("section", { class: "compared hidden", "aria-label": "Before and after" });
+  private readonly app: App;
+  private readonly isOfRecording: boolean;
+  /** It stays while its text changes: a screen reader tells of changes in what is there. */
+  private readonly whole = h("b", { class: "compared-whole", role: "status" });
+  private readonly measures = h("span", { class: "end row" });
+  private readonly rest = h("div", { class: "contents" });
+
+  constructor(app: App, kind: "recording" | "range") {
+    this.app = app;
+    this.isOfRecording = kind === "recording";
+    this.element.append(h("div", { class: "row" }, this.whole, this.measures), this.rest);
+  }
+
+  render(): void {
+    const { app, element, whole } = this;
+    const isRecording = app.state.against !== null;
+    const isShown = app.derived.against.base(app.state) !== null && isRecording === this.isOfRecording;
+    element.classList.toggle("hidden", !isShown);
+    // There is one of them at a time.
+    for (const [named, id] of [
+      [element, "compared"],
+      [whole, "compared-whole"],
+    ] as const) {
+      if (isShown) named.id = id;
+      else named.removeAttribute("id");
+    }
+    say(whole, isShown ? sentence(wholeWords(app)) : "");
+    refill(this.measures, ...(isShown ? [quiet("compare"), measureChoice(app)] : []));
+    refill(this.rest, ...(isShown ? [sidesRow(app), changesRow(app)] : []));
+  }
+}
+
+function measureChoice(app: App): HTMLElement {
   const choose = (measure: State["measure"]) => app.update({ measure });
-  const measures = choice("measure", MEASURES, state.measure, choose, MEASURE_WORDS, MEASURE_TITLES);
-  const words = h("b", { id: "compared-whole", role: "status" }, sentence(wholeWords(app)));
-  return h("div", { class: "row" }, words, h("span", { class: "end row" }, quiet("compare"), measures));
+  return choice("measure", MEASURES, app.state.measure, choose, MEASURE_WORDS, MEASURE_TITLES);
 }
 
 function wholeWords(app: App): string {
@@ -78,34 +100,45 @@ function toldOf({ state, profile, compared }: App): Comparison | null {
   return threads === null ? compared.loops : compared.threads;
 }
 
-/** Both with name, time, length and what they used, before on the left. */
-function sidesRow(app: App): HTMLElement {
+/** One of the two that are compared. */
+export interface SideFacts {
+  word: "before" | "after";
+  name: string;
+  /** When, which part of it, and how long. */
+  facts: string[];
+  /** Its name in full. */
+  title: string;
+}
+
+export function sideFacts(app: App, isBefore: boolean): SideFacts {
   const { state, profile } = app;
   const { other } = profile;
-  const change = app.derived.against.wholeChange(state);
-  const unit = app.derived.against.rateUnit({ ...state, measure: "rate" });
-  const used = (value: number | undefined) =>
-    value === undefined || !unit ? "" : `${rate(value, unit)}${RATE_UNITS[unit]}`;
-  const side = (word: string, parts: string[], title: string) => {
-    const [name, ...rest] = parts.filter(Boolean);
-    return h("div", { class: "side-facts", title }, quiet(word), h("b", {}, name), quiet(rest.join(" · ")));
-  };
+  const word = isBefore ? "before" : "after";
   const [from, to] = state.range ?? [0, profile.durationNs];
   if (!other || state.against === null) {
-    const all = [rangeText([from, to]), duration(to - from), used(change?.now)];
-    const was = [baseText(state.base), duration(baseLength(app)), used(change?.before)];
-    return h("div", { class: "halves" }, side("before", was, ""), side("after", all, ""));
+    const name = isBefore ? baseText(state.base) : rangeText([from, to]);
+    return { word, name, facts: [duration(isBefore ? baseLength(app) : to - from)], title: "" };
   }
-  const was = [
-    shortRecordingName(app, other.id),
-    when(other.startMs),
-    duration(other.durationNs),
-    used(change?.before),
-  ];
+  const id = isBefore ? other.id : app.id;
+  const [name, title] = [shortRecordingName(app, id), recordingName(app, id)];
+  if (isBefore) return { word, name, facts: [when(other.startMs), duration(other.durationNs)], title };
   const range = state.range ? rangeText(state.range) : "";
-  const is = [shortRecordingName(app, app.id), when(profile.startMs), range, duration(to - from), used(change?.now)];
-  const names = [other.id, app.id].map((id) => recordingName(app, id));
-  return h("div", { class: "halves" }, side("before", was, names[0]), side("after", is, names[1]));
+  return { word, name, facts: [when(profile.startMs), range, duration(to - from)], title };
+}
+
+/** Both, before on the left. Over pictures that stand side by side it is said there. */
+function sidesRow(app: App): HTMLElement | null {
+  if (!isTable(app.state) && app.state.view !== "time") return null;
+  const change = app.derived.against.wholeChange(app.state);
+  const unit = app.derived.against.rateUnit({ ...app.state, measure: "rate" });
+  const used = (value: number | undefined) =>
+    value === undefined || !unit ? "" : `${rate(value, unit)}${RATE_UNITS[unit]}`;
+  const sides = [true, false].map((isBefore) => {
+    const { word, name, facts, title } = sideFacts(app, isBefore);
+    const words = [...facts, used(isBefore ? change?.before : change?.now)].filter(Boolean).join(" · ");
+    return h("div", { class: "side-facts", title }, quiet(word), h("b", { class: "side-name" }, name), quiet(words));
+  });
+  return h("div", { class: "halves" }, ...sides);
 }
 
 function baseLength({ state, profile }: App): number {

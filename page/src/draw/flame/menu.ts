@@ -11,15 +11,17 @@ import { itemName, nameOf, sourceOf } from "../words.ts";
 
 type Row = [text: string, action: () => void];
 
+/** What the menu is of: a box, or a function that has none here. */
+export type MenuOf = Pick<ShownBox, "function" | "category" | "node">;
+
 export class Menu {
   readonly element = h("div", { class: "menu hidden", role: "menu" });
   private readonly app: App;
-  /** Gives the focus back to the picture. */
-  private readonly leave: () => void;
+  /** Gives the focus back to what opened it. */
+  private leave: () => void = () => {};
 
-  constructor(app: App, leave: () => void) {
+  constructor(app: App) {
     this.app = app;
-    this.leave = leave;
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.element.addEventListener("focusout", (event) => {
       if (!this.element.contains(event.relatedTarget as Node | null)) this.hide();
@@ -34,7 +36,8 @@ export class Menu {
     this.element.classList.add("hidden");
   }
 
-  open(box: ShownBox, x: number, y: number): void {
+  open(box: MenuOf, x: number, y: number, leave: () => void): void {
+    this.leave = leave;
     const buttons = rowsOf(this.app, box).map(([text, action], at) => {
       const act = () => {
         this.hide();
@@ -66,7 +69,7 @@ export class Menu {
   }
 }
 
-function rowsOf(app: App, box: ShownBox): Row[] {
+function rowsOf(app: App, box: MenuOf): Row[] {
   const rows = [...boxRows(app, box), ...packageRows(app, box.function)];
   const category = { kind: "category", id: box.category } as const;
   const label = CATEGORIES[box.category][1];
@@ -83,7 +86,7 @@ function rowsOf(app: App, box: ShownBox): Row[] {
 }
 
 /** What a lens made of a stack can be kept, too: by what it stands for. */
-function boxRows(app: App, box: ShownBox): Row[] {
+function boxRows(app: App, box: MenuOf): Row[] {
   const { function: id, node } = box;
   const kind = kindOfBox(app.profile, id);
   if (kind === "function") return functionRows(app, id);

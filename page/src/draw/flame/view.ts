@@ -31,8 +31,8 @@ const WHEEL = 1.25;
 
 export function flameParts(app: App): Part[] {
   const texts = new SourceTexts(app);
-  const panel = panelPart(app, texts);
   const view = new FlameView(app, texts);
+  const panel = panelPart(app, texts, (id, under) => view.openMenuOf(id, under));
   app.step = (direction) => view.step(direction);
   app.svg = () => view.svg();
   return [
@@ -87,7 +87,7 @@ class FlameView {
   constructor(app: App, texts: SourceTexts) {
     this.app = app;
     this.painter = new BoxPainter(app);
-    this.menu = new Menu(app, () => this.canvas.focus({ preventScroll: true }));
+    this.menu = new Menu(app);
     this.tables = { top: topTable(app), source: sourceView(app, texts) };
     const { note, halves, axis, scroll, tables, table, tip, menu } = this;
     const pictures = [note, halves, axis, scroll, tables.top.element, tables.source.element];
@@ -252,8 +252,16 @@ class FlameView {
     if (box.function === NONE) return;
     this.cursor = box;
     this.tip.hide();
-    this.menu.open(box, x, y);
+    this.menu.open(box, x, y, () => this.canvas.focus({ preventScroll: true }));
     this.paint();
+  }
+
+  /** The same menu of a function, under a button: a finger has no other way to it. */
+  openMenuOf(id: number, under: HTMLElement): void {
+    const { left, bottom } = under.getBoundingClientRect();
+    const { frames } = this.app.profile;
+    const category = frames.category[frames.function.indexOf(id)];
+    this.menu.open({ function: id, category, node: null }, left, bottom, () => under.focus());
   }
 
   private moveTo(box: ShownBox | null): void {

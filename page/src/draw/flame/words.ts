@@ -3,6 +3,7 @@
 import type { Picture, ShownBox } from "../../compute/picture.ts";
 import { CATEGORIES, functionPackage, functionPlace, NONE, type Profile, TIERS } from "../../data/model.ts";
 import type { App } from "../app.ts";
+import { sideFacts } from "../compare/heading.ts";
 import { h, plainTable, quiet, refill } from "../dom.ts";
 import { duration, percent, plural, seconds, share, shown, thousands } from "../text.ts";
 import { changeWords, nameOfBox, VERDICTS } from "../words.ts";
@@ -68,14 +69,15 @@ export function tableOfBoxes({ profile, derived, state }: App, boxes: ShownBox[]
   return plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], rows);
 }
 
-/** Above pictures of a comparison: which is of before, and which of after, and what fills it. */
+/** Above pictures of a comparison: which is of before, which of after, what fills it, and what it is of. */
 export function renderHalves(app: App, { halves }: Picture, element: HTMLElement): void {
   const isCompared = app.derived.against.base(app.state) !== null && halves.length > 0;
   element.classList.toggle("hidden", !isCompared);
   const labels = halves.map(({ isBefore, change }) => {
     const words = change ? changeWords(app, change)[isBefore ? 0 : 1] : "";
-    const name = isBefore ? "before" : "after";
-    return h("div", { class: "half" }, h("b", {}, name), quiet(words || "nothing of it here"));
+    const { word, name, facts, title } = sideFacts(app, isBefore);
+    const of = [h("span", { class: "side-name" }, name), quiet(facts.filter(Boolean).join(" · "))];
+    return h("div", { class: "half", title }, h("b", {}, word), quiet(words || "nothing of it here"), ...of);
   });
   refill(element, ...(isCompared ? labels : []));
 }

@@ -8,8 +8,8 @@ import { renderMatched } from "../matched.ts";
 import { download, foldedOf } from "../save.ts";
 import { carriedOf, cautionsOf, factsOf, notesOf } from "./facts.ts";
 
-/** For so long the menu says that it copied the link. */
-const COPIED_MS = 1200;
+/** For so long the menu says whether it copied the link. */
+const TOLD_MS = 1500;
 
 export function barPart(app: App): Part {
   const search = searchField(app);
@@ -61,27 +61,51 @@ function matchButtons(app: App): HTMLElement[] {
 
 /** What is shown, as something to hand on. */
 function exportMenu(app: App): HTMLElement {
-  const { element, summary, content } = drop("export ▾", "export", "Link, picture, folded stacks, recording");
+  const { element, summary, content } = drop("export ▾", "export", "Page, link, picture, folded stacks, recording");
   const saveSvg = () => download(app.svg(), "flame.svg", "image/svg+xml");
   const saveFolded = () => download(foldedOf(app), "selection.folded", "text/plain");
   const saveRecording = async () => {
     const file = await selectionFile(app.profile, app.derived.selection(app.state));
     download(file, "selection.nodescope", "application/octet-stream");
   };
-  const copied = () => {
-    summary.textContent = "copied ▾";
+  const tell = (words: string) => {
+    summary.textContent = `${words} ▾`;
     setTimeout(() => {
       summary.textContent = "export ▾";
-    }, COPIED_MS);
+    }, TOLD_MS);
   };
-  const copyLink = () => void navigator.clipboard?.writeText(location.href).then(copied);
+  const copyLink = () => void copied(location.href).then((isCopied) => tell(isCopied ? "copied" : "cannot copy here"));
+  const isServed = app.library?.isOneFile === false;
   content.append(
-    button("link to what you see", "copy-link", copyLink),
+    h("span", { class: "contents" }),
+    button(isServed ? "link to what you see, for this machine alone" : "link to what you see", "copy-link", copyLink),
     button("picture (.svg)", "svg", saveSvg),
     button("folded stacks (.folded)", "folded", saveFolded),
     button("recording of the selection (.nodescope)", "nodescope", () => void saveRecording()),
   );
+  // What it is compared with may have changed.
+  element.addEventListener("toggle", () => content.firstElementChild?.replaceWith(pageLink(app)));
   return element;
+}
+
+/** The whole page as a file that opens anywhere, from the server that this one comes from. */
+function pageLink({ library, id, state }: App): HTMLElement {
+  const address = id === null ? null : (library?.pageAddress(id, state.against) ?? null);
+  if (address === null) return h("span", { class: "contents" });
+  const name = library?.recordings.find((row) => row.id === id)?.name ?? "page";
+  const title = "Opens anywhere, without nodescope and without a network; without the text of sources";
+  const file = `${name.replace(/\.nodescope$/, "")}.html`;
+  return h("a", { href: address, download: file, key: "page", title }, "this page as one file (.html)");
+}
+
+/** Whether it is in the clipboard now: browsers may forbid that. */
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function pageButtons(app: App): HTMLElement[] {

@@ -32,11 +32,18 @@ class Verdict {
     this.element.classList.toggle("hidden", !isAny);
     this.element.classList.toggle("open", this.isOpen);
     if (!isAny) return;
-    const first = this.isOpen ? findings : findings.slice(0, MOST_CARDS);
-    const isClosing = closing.length > 0 && (this.isOpen || findings.length < MOST_CARDS);
-    const cards = first.map((finding, at) => findingCard(this.app, finding, at));
-    const last = isClosing ? [closingCard(this.app, closing)] : [];
-    refill(this.element, this.gutter(findings.length - first.length), h("div", { class: "cards" }, ...cards, ...last));
+    const cards = findings.map((finding, at) => findingCard(this.app, finding, at));
+    const last = closing.length > 0 ? [closingCard(this.app, closing)] : [];
+    const shown = this.isOpen ? [...cards, ...last] : this.firstOf(cards, last);
+    const left = cards.filter((card) => !shown.includes(card)).length;
+    refill(this.element, this.gutter(left), h("div", { class: "cards" }, ...shown));
+  }
+
+  /** Those that have room; beside a comparison the one that it is about. */
+  private firstOf(cards: HTMLElement[], last: HTMLElement[]): HTMLElement[] {
+    if (this.app.derived.against.base(this.app.state) === null) return [...cards, ...last].slice(0, MOST_CARDS);
+    const about = cards.find((card) => card.classList.contains("shown"));
+    return [about ?? cards[0] ?? last[0]];
   }
 
   /** Whose words these are about, and the way to all of them. */

@@ -1,13 +1,14 @@
 // Beside the heat map: the share of each category, and which of them are shown.
 
-import { CATEGORIES, ROLES } from "../../data/model.ts";
+import { CATEGORIES } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
 import { button, h, refill, swatch } from "../dom.ts";
 import { percent, share } from "../text.ts";
+import { whose } from "../words.ts";
 
 /** Pixels of the longest bar. */
-const LONGEST_BAR = 36;
+const LONGEST_BAR = 24;
 
 export function renderCategories(app: App, side: HTMLElement): void {
   const { derived, state } = app;
@@ -24,14 +25,6 @@ export function renderCategories(app: App, side: HTMLElement): void {
   const title =
     "Shares of the samples that are selected, by the frame that ran; the cards speak of the whole recording";
   refill(side, h("h2", { title }, `self time, ${whose(app)}`, clear), list);
-}
-
-/** Whose samples the shares are of: the report's shares of a loop are told from those of all threads. */
-function whose({ derived, profile, state }: App): string {
-  const threads = derived.shownThreads(state);
-  if (!threads) return "all threads";
-  const roles = new Set(threads.map((id) => profile.threads[id]?.role ?? "other"));
-  return roles.size === 1 ? (ROLES[[...roles][0]] ?? "these threads") : "these threads";
 }
 
 function categoryButton(app: App, byte: number, part: number, most: number): HTMLElement {

@@ -5,11 +5,13 @@ import { functionPlace } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { button, h, refill, toggle } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
+import { whose } from "../words.ts";
 
 /** So many kinds have a row at first, and of each so many functions, none of them with less than this share. */
 const MOST_KINDS = 6;
 const MOST_FUNCTIONS = 3;
 const LEAST_SHARE = 0.005;
+const HEAD_TITLE = "What asked for the samples that are selected; the cards speak of the whole recording";
 
 export class EntryList {
   readonly element = h("div", {});
@@ -29,7 +31,11 @@ export class EntryList {
     const shownRows = rows.filter((row) => row !== null);
     const attributes = { role: "group", id: "entries", "aria-label": "What asked for the work" };
     const more = shownRows.length < rows.length ? this.more(shownRows.length, rows.length) : null;
-    refill(element, h("h2", {}, "asked for by"), h("div", { class: "list", ...attributes }, ...shownRows, more));
+    refill(
+      element,
+      h("h2", { title: HEAD_TITLE }, `asked for by, ${whose(app)}`),
+      h("div", { class: "list", ...attributes }, ...shownRows, more),
+    );
   }
 
   private more(count: number, all: number): HTMLElement {

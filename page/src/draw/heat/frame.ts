@@ -17,6 +17,8 @@ const BAND_HEIGHT = 30;
 /** The map's part of the window: the flame graph needs the rest. */
 const MAP_SHARE = 0.067;
 const LOWEST_MAP = 50;
+/** Beside the pictures of a comparison, which have a line of their own above them. */
+const MAP_BESIDE = 40;
 const HIGHEST_MAP = 150;
 /** A row of fewer pixels cannot be told from the next. */
 const LOWEST_ROW = 3;
@@ -37,9 +39,13 @@ export interface Rect {
   height: number;
 }
 
+function mapHeight(): number {
+  return Math.round(Math.min(HIGHEST_MAP, Math.max(LOWEST_MAP, MAP_SHARE * window.innerHeight)));
+}
+
 export function frameOf({ derived, state }: App, width: number): Frame {
   const left = derived.bands(state).length > 1 ? LEFT_OF_BANDS : LEFT_OF_CELLS;
-  const high = Math.round(Math.min(HIGHEST_MAP, Math.max(LOWEST_MAP, MAP_SHARE * window.innerHeight)));
+  const high = derived.against.base(state) ? MAP_BESIDE : mapHeight();
   const heat = derived.heat(state, width - left - 2, high / LOWEST_ROW);
   const columnWidth = Math.min(WIDEST_COLUMN, (width - left - 2) / heat.columns);
   const hasBands = heat.bands > 1;

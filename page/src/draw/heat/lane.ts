@@ -175,11 +175,12 @@ function colorInside(stall: SaidStall, { color, isWatched }: Look): string {
   return stall.kind === "gc" ? "#000" : color("--stall-text");
 }
 
-/** The longest turns; a click selects one. */
+/** The longest turns of what is selected; a click selects one. */
 export function renderStalls(app: App, { summary, content }: Drop): void {
-  const loops = app.derived.loops(app.state);
+  const loops = app.derived.loopsInRange(app.state);
+  const isAll = app.state.range === null;
   const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
-  const key = `${loops.isWatched}|${list.map(({ text, thread }) => `${text}/${thread}`)}`;
+  const key = `${loops.isWatched}|${isAll}|${list.map(({ text, thread }) => `${text}/${thread}`)}`;
   if (content.dataset.shown === key) return;
   content.dataset.shown = key;
   const buttons = list.map((stall, index) => {
@@ -187,7 +188,8 @@ export function renderStalls(app: App, { summary, content }: Drop): void {
     return button(sentence(stall.text), `stall-${index}`, select);
   });
   summary.textContent = `${shortWords(loops)} ▾`;
-  refill(content, quiet(loopWords(loops)), ...buttons);
+  const where = isAll || !loops.isWatched ? "" : "in what is selected ";
+  refill(content, quiet(where + loopWords(loops)), ...buttons);
 }
 
 function shortWords({ isWatched, longest }: Loops): string {

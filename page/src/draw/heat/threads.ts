@@ -24,13 +24,10 @@ class ThreadBar {
   readonly element = h("div", { class: "threads row", role: "group", "aria-label": "Threads" });
   private readonly app: App;
   private readonly list = h("div", { class: "row each hidden" });
-  /** Of all threads. */
-  private readonly total: number;
   private isOpen = false;
 
   constructor(app: App) {
     this.app = app;
-    this.total = app.derived.threadWeights.reduce((sum, weight) => sum + weight, 0);
   }
 
   render(): void {
@@ -60,29 +57,41 @@ class ThreadBar {
     this.app.update({ threads, zoom: [] });
   }
 
+  /** Threads that ran, with their parts of what is selected. */
   private roleButtons(now: readonly number[] | null): HTMLElement[] {
     const { profile, derived } = this.app;
-    const weights = derived.threadWeights;
+    const [all, partOf] = [derived.threadWeights, this.parts()];
     return Object.keys(ROLES).flatMap((role) => {
-      const ids = profile.threads.flatMap((thread, id) => (thread.role === role && weights[id] > 0 ? [id] : []));
+      const ids = profile.threads.flatMap((thread, id) => (thread.role === role && all[id] > 0 ? [id] : []));
       if (ids.length === 0) return [];
-      const weight = ids.reduce((sum, id) => sum + weights[id], 0);
       const count = ids.length > 1 ? ` ×${ids.length}` : "";
       const isIn = ids.every((id) => now?.includes(id));
       const isAlone = isIn && now?.length === ids.length;
-      const words = `${ROLES[role]}${count} ${percent(share(weight, this.total))}`;
+      const words = `${ROLES[role]}${count} ${percent(partOf(ids))}`;
       return [toggle(words, `role-${role}`, isIn, () => this.show(isAlone ? [] : ids), ROLE_TITLES[role])];
     });
   }
 
+  /** The part of some threads in what is selected of all. */
+  private parts(): (ids: readonly number[]) => number {
+    const { derived, state } = this.app;
+    const weights = derived.threadShares(state);
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return (ids) =>
+      share(
+        ids.reduce((sum, id) => sum + weights[id], 0),
+        total,
+      );
+  }
+
   private threadButtons(now: readonly number[] | null): HTMLElement[] {
     const { threads } = this.app.profile;
-    const weights = this.app.derived.threadWeights;
-    const ids = threads.map((_, id) => id).filter((id) => weights[id] > 0);
-    const busiest = ids.sort((a, b) => weights[b] - weights[a]).slice(0, MOST_THREADS);
+    const [all, partOf] = [this.app.derived.threadWeights, this.parts()];
+    const ids = threads.map((_, id) => id).filter((id) => all[id] > 0);
+    const busiest = ids.sort((a, b) => all[b] - all[a]).slice(0, MOST_THREADS);
     const buttons = busiest.map((id) => {
       const { name, tid, role } = threads[id];
-      const words = `${shown(name) || "thread"} ${tid ?? ""} ${percent(share(weights[id], this.total))}`;
+      const words = `${shown(name) || "thread"} ${tid ?? ""} ${percent(partOf([id]))}`;
       const isIn = now?.includes(id) ?? false;
       const others = (now ?? []).filter((other) => other !== id);
       const flip = () => this.show(isIn ? others : [...others, id]);

@@ -29,9 +29,12 @@ const SETTLED_MS = 250;
 const FEWEST_SAMPLES = 25;
 const MOST_TABLE_ROWS = 120;
 const LEGEND_STEPS = 12;
-/** The height of a row of the lists beside the map, and of their heads, as style.css has them. */
+/** The height of a row of the lists beside the map, also for a finger, and of their heads, as style.css has them. */
 const LIST_ROW = 17;
+const LIST_ROW_BY_TOUCH = 24;
 const LIST_HEAD = 16;
+const HOW_TO =
+  "With Shift an arrow key makes the range longer, Escape clears it. A table of the columns is beside the map.";
 
 export function heatPart(app: App): Part {
   const view = new HeatView(app);
@@ -46,7 +49,7 @@ class HeatView {
     role: "application",
     id: "heat",
     "aria-label": "Heat map: drag or use the arrow keys to select a range of time",
-    "aria-describedby": "heat-table",
+    "aria-describedby": "heat-how",
   });
   /** The cells alone, as they were painted last. */
   private readonly image = h("canvas");
@@ -78,7 +81,8 @@ class HeatView {
     this.entries = new EntryList(app);
     this.stalls.content.id = "stalls";
     const { fold, threads, options, canvas, note, table, tip, said, entries, categories } = this;
-    this.map = h("div", { class: "heat" }, canvas, note, table, said, tip.element);
+    const how = h("div", { class: "unseen", id: "heat-how" }, HOW_TO);
+    this.map = h("div", { class: "heat" }, canvas, note, how, table, said, tip.element);
     this.times = h("div", { class: "times" }, this.map, h("div", { class: "side" }, entries.element, categories));
     const head = h("div", { class: "row map-row" }, fold, threads.element, options);
     this.element = h("section", { class: "map", "aria-label": "Time" }, head, this.times);
@@ -155,8 +159,9 @@ class HeatView {
     const width = Math.max(200, Math.floor(this.map.clientWidth));
     const frame = frameOf(app, width);
     this.frame = frame;
-    const rows = Math.max(1, Math.floor((frame.height - LIST_HEAD) / LIST_ROW));
-    this.times.style.setProperty("--list-height", `${rows * LIST_ROW}px`);
+    const row = window.matchMedia("(pointer: coarse)").matches ? LIST_ROW_BY_TOUCH : LIST_ROW;
+    const rows = Math.max(1, Math.floor((frame.height - LIST_HEAD) / row));
+    this.times.style.setProperty("--list-height", `${rows * row}px`);
     const look = [width, frame.height, app.isDark, app.state.mapBy, window.devicePixelRatio].join("|");
     if (frame.heat !== this.painted || look !== this.paintedLook) paintCells(app, this.image, frame);
     [this.painted, this.paintedLook] = [frame.heat, look];

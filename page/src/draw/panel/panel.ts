@@ -18,15 +18,19 @@ import { Strip } from "./strip.ts";
 const AROUND = 2;
 const MOST_LINES = 200;
 
-export function panelPart(app: App, texts: SourceTexts): Part {
-  const panel = new Panel(app, texts);
+/** `openMenu` opens the menu of a function under a button. */
+export function panelPart(app: App, texts: SourceTexts, openMenu: OpenMenu): Part {
+  const panel = new Panel(app, texts, openMenu);
   return { element: panel.element, render: () => panel.render() };
 }
+
+type OpenMenu = (id: number, under: HTMLElement) => void;
 
 class Panel {
   readonly element = h("aside", { class: "panel hidden", id: "panel", "aria-label": "The selected function" });
   private readonly app: App;
   private readonly texts: SourceTexts;
+  private readonly openMenu: OpenMenu;
   private readonly head = h("div", { class: "panel-head" });
   private readonly numbers = h("div");
   private readonly strip: Strip;
@@ -40,9 +44,10 @@ class Panel {
   /** The lists of which all rows are shown. */
   private readonly whole = new Set<string>();
 
-  constructor(app: App, texts: SourceTexts) {
+  constructor(app: App, texts: SourceTexts, openMenu: OpenMenu) {
     this.app = app;
     this.texts = texts;
+    this.openMenu = openMenu;
     this.strip = new Strip(app);
     const { head, numbers, strip, sourceNote, source, calls } = this;
     this.element.append(head, numbers, strip.element, sourceNote, source, calls, this.tiers);
@@ -58,7 +63,7 @@ class Panel {
     if (id !== this.shownFunction) this.whole.clear();
     this.shownFunction = id;
     const facts = app.derived.functionFacts(app.state, id);
-    refill(this.head, ...heading(app, id));
+    refill(this.head, ...heading(app, id, this.openMenu));
     refill(this.numbers, figures(app, id));
     this.strip.render(facts.times);
     this.renderSource(id, facts.lines);
@@ -113,16 +118,22 @@ class Panel {
 }
 
 /** What it is and where, and the ways to all of it. */
-function heading(app: App, id: number): HTMLElement[] {
+function heading(app: App, id: number, openMenu: OpenMenu): HTMLElement[] {
   const { profile } = app;
   const close = button("✕", "panel-close", () => app.closePanel(), {
     title: "Close (Escape)",
     "aria-label": "Close what is known of the function",
   });
+  const menu: HTMLElement = button("⋯", "panel-menu", () => openMenu(id, menu), {
+    title: "Hide it, keep it alone, search, copy (o on a box)",
+    "aria-label": "What to do with the function",
+    "aria-haspopup": "menu",
+  });
   const name = h(
     "div",
     { class: "row" },
     h("b", { class: "panel-name", title: nameOf(profile, id) }, shortNameOf(profile, id)),
+    menu,
     close,
   );
   const source = sourceOf(profile, id);

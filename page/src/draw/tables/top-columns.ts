@@ -43,7 +43,9 @@ export function columnsOf(app: App, by: TopBy): Column[] {
     columnOf(app, text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
   const totals = isThread ? [] : [number("total", ({ row }) => percent(share(row.total, total)), "total")];
   const caused = number("caused", (entry) => (entry.caused > 0 ? percent(share(entry.caused, total)) : ""), "caused");
-  const samples = number("samples", ({ row }) => thousands(row.totalSamples));
+  const counts = (text: string, value: (entry: Entry) => string) =>
+    columnOf(app, text, "number count", (entry) => h("td", { class: "number count" }, value(entry)));
+  const samples = counts("total samples", ({ row }) => thousands(row.totalSamples));
   if (isCompared) {
     return [
       ...changeColumns(app, number),
@@ -55,7 +57,7 @@ export function columnsOf(app: App, by: TopBy): Column[] {
   return [
     ...(by === "function" ? [caused] : []),
     number(isThread ? "share" : "self", ({ row }) => percent(share(row.self, total)), "self"),
-    number("samples", ({ row }) => thousands(row.selfSamples)),
+    counts(isThread ? "samples" : "self samples", ({ row }) => thousands(row.selfSamples)),
     ...totals,
     ...(isThread ? [] : [samples]),
     nameColumn(app, by),
@@ -74,8 +76,9 @@ export function columnsOf(app: App, by: TopBy): Column[] {
 function columnOf(app: App, text: string, style: string, cell: Column["cell"], sort?: Sort): Column {
   if (!sort) return { head: columnHead(text, style, "beyond noise"), cell };
   const isSorted = sortOf(app) === sort;
-  const sorter = button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort }));
-  const attributes = { class: style, scope: "col", "aria-sort": isSorted ? "descending" : "none" };
+  const [order, mark] = sort === "name" ? ["ascending", " ▴"] : ["descending", " ▾"];
+  const sorter = button(`${text}${isSorted ? mark : ""}`, `sort-${sort}`, () => app.update({ sort }));
+  const attributes = { class: style, scope: "col", "aria-sort": isSorted ? order : "none" };
   return { head: h("th", attributes, sorter), cell };
 }
 

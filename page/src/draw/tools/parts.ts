@@ -1,13 +1,13 @@
-// The bars above the big picture: which view, of what selection, compared with what, where in it, and what is hidden.
+// The bars above the big picture: which view of which stacks; and where in it, what is hidden, what is selected and what
+// that is compared with. The second has room for what comes with a selection, so that nothing moves while it is dragged.
 
-import { COLOR_BY, LENSES, type Lens, SIDES, type State, type View } from "../../select/state.ts";
+import { COLOR_BY, isTable, LENSES, type Lens, SIDES, type State, type View } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { comparedPart } from "../compare/heading.ts";
-import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
+import { button, choice, h, picker, quiet, refill, say, toggle } from "../dom.ts";
 import { clock, duration, plural, thousands } from "../text.ts";
 import { rangeText } from "../words.ts";
 import { comparing } from "./compare.ts";
-import { chips, crumbs, isTable } from "./trail.ts";
+import { chips, crumbs } from "./trail.ts";
 
 const VIEW_WORDS: Record<View, string> = {
   flame: "flame graph",
@@ -51,11 +51,10 @@ const SIDE_TITLES: Record<State["sides"], string> = {
 
 export function toolParts(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
-  const trail = h("div", { class: "row" });
+  const trail = new Trail(app);
   return [
-    { element: tabs, render: () => refill(tabs, lenses(app), views(app), ...awaits(app), selection(app)) },
-    comparedPart(app, "range"),
-    { element: trail, render: () => renderTrail(app, trail) },
+    { element: tabs, render: () => refill(tabs, lenses(app), views(app), ...awaits(app)) },
+    { element: trail.element, render: () => trail.render() },
   ];
 }
 
@@ -77,22 +76,37 @@ function awaits(app: App): HTMLElement[] {
   return [toggle("across await", "awaits", !isPhysical, flip, title)];
 }
 
-function selection(app: App): HTMLElement {
-  const { count, total } = app.derived.sums(app.state);
-  const attributes = { id: "selection", role: "status", "data-samples": String(count), "data-weight": String(total) };
-  const text = h("span", attributes, selectionText(app));
-  const clear = button("✕", "clear-range", () => app.update({ range: null }), {
-    title: "Clear the selection (Escape)",
-    "aria-label": "Clear the selection",
-  });
-  return h(
-    "span",
-    { class: "end row" },
-    quiet(app.profile.other ? "after" : "selection"),
-    text,
-    app.state.range && clear,
-    ...comparing(app),
-  );
+/** Where the picture is, what is selected and what that is compared with, and how it is drawn. */
+class Trail {
+  readonly element: HTMLElement;
+  private readonly app: App;
+  private readonly way = h("span", { class: "contents" });
+  private readonly word = quiet("");
+  /** It stays while its text changes: a screen reader tells of changes in what is there. */
+  private readonly text = h("span", { id: "selection", role: "status" });
+  private readonly actions = h("span", { class: "contents" });
+  private readonly options = h("span", { class: "row" });
+
+  constructor(app: App) {
+    this.app = app;
+    const selection = h("span", { class: "row" }, this.word, this.text, this.actions);
+    this.element = h("div", { class: "trail row" }, this.way, selection, this.options);
+  }
+
+  render(): void {
+    const { app, text } = this;
+    refill(this.way, crumbs(app), ...chips(app));
+    this.word.textContent = app.profile.other ? "after" : "selection";
+    const { count, total } = app.derived.sums(app.state);
+    [text.dataset.samples, text.dataset.weight] = [String(count), String(total)];
+    say(text, selectionText(app));
+    const clear = button("✕", "clear-range", () => app.update({ range: null }), {
+      title: "Clear the selection (Escape)",
+      "aria-label": "Clear the selection",
+    });
+    refill(this.actions, app.state.range && clear, ...comparing(app));
+    refill(this.options, ...options(app));
+  }
 }
 
 function selectionText({ state, profile, derived }: App): string {
@@ -107,12 +121,6 @@ function selectionText({ state, profile, derived }: App): string {
   const whole = derived.whole(state).count;
   parts.push(count === whole ? `all ${plural(count, "sample")}` : `${plural(count, "sample")} of ${thousands(whole)}`);
   return parts.join(" · ");
-}
-
-function renderTrail(app: App, trail: HTMLElement): void {
-  const some = chips(app);
-  trail.classList.toggle("hidden", isTable(app.state) && some.length === 0);
-  refill(trail, crumbs(app), ...some, h("span", { class: "end row" }, ...options(app)));
 }
 
 /** How the picture is drawn. */

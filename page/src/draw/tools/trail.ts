@@ -4,7 +4,7 @@ import { keyOfEntry } from "../../compute/entries.ts";
 import { follow, pathOf } from "../../compute/flame.ts";
 import { threadInTime } from "../../compute/picture.ts";
 import { CATEGORIES } from "../../data/model.ts";
-import type { State } from "../../select/state.ts";
+import { isTable } from "../../select/state.ts";
 import type { App } from "../app.ts";
 import { button, h, quiet } from "../dom.ts";
 import { shown } from "../text.ts";
@@ -12,11 +12,6 @@ import { itemName, nameOf } from "../words.ts";
 
 /** So many steps of the way to the zoomed box are shown. */
 const MOST_CRUMBS = 5;
-
-/** Whether the view is no picture. */
-export function isTable({ view }: State): boolean {
-  return view === "top" || view === "source";
-}
 
 /** The way from the root to the box that fills the picture, or what it is a picture of. */
 export function crumbs(app: App): HTMLElement {
