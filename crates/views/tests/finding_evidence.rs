@@ -241,3 +241,19 @@ fn who_sleeps_in_the_compiler_does_not_compile() {
     assert_eq!(asleep(700 * MS), (vec!["cpu-wait"], "cpu-wait"));
     assert_eq!(asleep(0), (vec!["stalls"], "blocked"));
 }
+
+/// A collection ends when the helper threads have done their part. Those that got no CPU did not collect.
+#[test]
+fn who_waits_for_helpers_without_a_cpu_waits_for_a_cpu() {
+    let asleep = |ready_ns: u64, collected_ns: u64| {
+        let service = Service::new(10).watched(8 * SECOND).counted(100 * MS, ready_ns, None);
+        let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [5 * MS, 5 * MS, 0]);
+        let path = [TIMERS, COPY, MARK_COMPACT, EPOLL];
+        let service = service.slept(&path, SECOND + 51 * MS, 240 * MS);
+        let helper = service.helper;
+        let service = service.ran(helper, &[MARK_COMPACT], SECOND, collected_ns);
+        found(service).turns.stalls[0].kind.word()
+    };
+    assert_eq!(asleep(700 * MS, 60 * MS), "cpu-wait");
+    assert_eq!((asleep(700 * MS, 200 * MS), asleep(0, 60 * MS)), ("gc", "gc"));
+}
