@@ -28,6 +28,13 @@ fn modules_that_a_start_loads_are_no_finding() {
     let begun = watched().turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0]);
     assert_eq!(ids(&found(spread(watched(), &[LOAD, RENDER], "", SECOND))), ["module-loading"]);
     assert_eq!(ids(&found(spread(begun, &[LOAD, RENDER], "", SECOND))), [""; 0]);
+    let loads = |service: Service| {
+        let service = service.turn(TurnKind::Turn, SECOND, 400 * MS, [400 * MS, 0, 0]);
+        let main = service.main;
+        ids(&found(service.ran(main, &[LOAD, RENDER], SECOND, 400 * MS)))
+    };
+    assert_eq!(loads(watched()), ["module-loading"]);
+    assert_eq!(loads(watched().turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0])), [""; 0]);
 }
 
 /// A perf map may have an old name for an address: that of a script of Node's that was run once.
