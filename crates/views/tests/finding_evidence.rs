@@ -28,6 +28,13 @@ fn modules_that_a_start_loads_are_no_finding() {
     let begun = watched().turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0]);
     assert_eq!(ids(&found(spread(watched(), &[LOAD, RENDER], "", SECOND))), ["module-loading"]);
     assert_eq!(ids(&found(spread(begun, &[LOAD, RENDER], "", SECOND))), [""; 0]);
+    let loads = |service: Service| {
+        let service = service.turn(TurnKind::Turn, SECOND, 400 * MS, [400 * MS, 0, 0]);
+        let main = service.main;
+        ids(&found(service.ran(main, &[LOAD, RENDER], SECOND, 400 * MS)))
+    };
+    assert_eq!(loads(watched()), ["module-loading"]);
+    assert_eq!(loads(watched().turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0])), [""; 0]);
 }
 
 /// A perf map may have an old name for an address: that of a script of Node's that was run once.
@@ -240,4 +247,20 @@ fn who_sleeps_in_the_compiler_does_not_compile() {
     };
     assert_eq!(asleep(700 * MS), (vec!["cpu-wait"], "cpu-wait"));
     assert_eq!(asleep(0), (vec!["stalls"], "blocked"));
+}
+
+/// A collection ends when the helper threads have done their part. Those that got no CPU did not collect.
+#[test]
+fn who_waits_for_helpers_without_a_cpu_waits_for_a_cpu() {
+    let asleep = |ready_ns: u64, collected_ns: u64| {
+        let service = Service::new(10).watched(8 * SECOND).counted(100 * MS, ready_ns, None);
+        let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [5 * MS, 5 * MS, 0]);
+        let path = [TIMERS, COPY, MARK_COMPACT, EPOLL];
+        let service = service.slept(&path, SECOND + 51 * MS, 240 * MS);
+        let helper = service.helper;
+        let service = service.ran(helper, &[MARK_COMPACT], SECOND, collected_ns);
+        found(service).turns.stalls[0].kind.word()
+    };
+    assert_eq!(asleep(700 * MS, 60 * MS), "cpu-wait");
+    assert_eq!((asleep(700 * MS, 200 * MS), asleep(0, 60 * MS)), ("gc", "gc"));
 }

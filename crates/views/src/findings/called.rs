@@ -95,7 +95,12 @@ pub(super) fn compiling(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
 
 fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     let rows = || facts.work.rows.iter().filter(|row| row.work == work);
-    let groups = || facts.groups.iter().filter(|group| group.work == work);
+    // ES modules are evaluated behind the first poll: that is a long turn, and still the start.
+    let is_start = |group: &StallGroup| {
+        let may_start = group.threads.iter().all(|thread| facts.turns.may_start(*thread));
+        may_start && work.is_of_start(group.asked_by)
+    };
+    let groups = || facts.groups.iter().filter(|group| group.work == work && !is_start(group));
     let spans = || groups().flat_map(|group| group.spans.iter());
     let lengths: Vec<u64> = spans().map(Span::duration_ns).collect();
     let are_long = is_worth_telling(&lengths, facts.duration_ns);

@@ -148,16 +148,21 @@ impl<'a> Culprits<'a> {
         if self.is_idle(slept.heaviest) || is_unseen && self.waits_in_turns(thread) {
             return None;
         }
-        if self.doings.of(slept.heaviest).work == Work::Gc {
+        let slept_in = self.doings.of(slept.heaviest).work;
+        // V8's helper threads collect and compile, and the loop waits for them. Where these waited for a CPU themselves and
+        // hardly ran, it waited for that.
+        if matches!(slept_in, Work::Gc | Work::Compiling)
+            && self.threads_waited(thread, start_ns, end_ns)
+            && !self.collectors_ran(ran, thread, start_ns, end_ns)
+        {
+            return Some((StallKind::Starved, None, None, Work::Own));
+        }
+        if slept_in == Work::Gc {
             return Some((StallKind::Collected, slept.culprit.or(ran.culprit), None, Work::Gc));
         }
         let wait = wait_of(self.profile, slept.heaviest);
         if wait.is_none() && self.waits_for_collectors(ran, thread, start_ns, end_ns) {
             return Some((StallKind::Collected, ran.culprit, None, Work::Gc));
-        }
-        // A thread that sleeps in V8's compiler does not compile: it waits for one of V8's helper threads.
-        if slept.work == Work::Compiling && self.threads_waited(thread, start_ns, end_ns) {
-            return Some((StallKind::Starved, None, None, Work::Own));
         }
         let work = if slept.work.blocks() { slept.work } else { Work::Own };
         Some((StallKind::Blocked, slept.culprit, wait, work))
@@ -181,9 +186,12 @@ impl<'a> Culprits<'a> {
     ) -> bool {
         let length_ns = end_ns.saturating_sub(start_ns);
         let other_ns = ran.weight.saturating_sub(ran.gc_weight);
-        if share(other_ns, length_ns) > LITTLE {
-            return false;
-        }
+        share(other_ns, length_ns) <= LITTLE && self.collectors_ran(ran, thread, start_ns, end_ns)
+    }
+
+    /// Whether they ran for most of it, with the loop's own collecting.
+    fn collectors_ran(&self, ran: &Shown, thread: ThreadId, start_ns: u64, end_ns: u64) -> bool {
+        let length_ns = end_ns.saturating_sub(start_ns);
         let process = self.profile.thread(thread).process;
         let is_helper = |thread: ThreadId| {
             let row = self.profile.thread(thread);
