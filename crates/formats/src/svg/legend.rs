@@ -160,7 +160,7 @@ mod tests {
             texts,
             [
                 "app <0.1 %",
-                "GC 0.1 %",
+                "garbage collection 0.1 %",
                 "kernel 12.5 %",
                 "idle 25.0 %",
                 "unknown 50.0 %",

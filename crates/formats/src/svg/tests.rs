@@ -355,7 +355,7 @@ fn the_legend_names_the_categories_in_the_picture() {
         .filter_map(|node| node.text())
         .collect();
     assert!(texts.contains(&"app 75.0 %") && texts.contains(&"kernel 25.0 %"), "{texts:?}");
-    assert!(!texts.iter().any(|text| text.contains("GC")));
+    assert!(!texts.iter().any(|text| text.contains("garbage")));
     let options = Options { colors: Colors::Hot, ..Options::default() };
     assert!(!draw(&profile(&Spec::of(&[("a", 1)])), &options).contains("app 100"));
 }
