@@ -136,7 +136,7 @@ check_reproduction() {
 test_live() {
   [ -n "${NODESCOPE_REQUIRE_ALL:-}" ] || ! scripts/runs-every-test.sh || export NODESCOPE_REQUIRE_ALL=1
   NODESCOPE_BIN=$x86_64 NODESCOPE_STATIC=$x86_64 NODESCOPE_ARM64=$aarch64 NODESCOPE_WINDOWS=$windows \
-    NODESCOPE_MACOS=$dist/aarch64-apple-darwin/nodescope scripts/test.sh
+    scripts/test.sh
 }
 
 [ $# -gt 0 ] || set -- files reproduce live

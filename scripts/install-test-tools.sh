@@ -10,7 +10,6 @@
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
-#   - zig, from PyPI: it links the program for macOS
 #   - the npm packages of page and tests/browser, those of tests/npm, which are package managers and a registry, and
 #     those of tests/packages, which the tests of `record` profile
 #   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
@@ -195,8 +194,6 @@ fetch_windows_node() {
     mv "$folder.part" "$folder"
 }
 
-install_zig() { [ "$(uname -m)" != x86_64 ] || { has_pip && quiet "$root/scripts/zig.sh"; }; }
-
 # The tests start a daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.
 install_docker() {
   command -v dockerd >/dev/null && return
@@ -298,7 +295,6 @@ PATH=$tools:$PATH
 install_nodes
 install_docker
 install_wine
-install_zig
 install_packages page
 install_packages tests/browser
 install_packages tests/docs

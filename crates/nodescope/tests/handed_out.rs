@@ -160,24 +160,6 @@ fn arm64_program() -> Result<String, String> {
     program_for("aarch64-unknown-linux-musl", "NODESCOPE_ARM64", "nodescope")
 }
 
-/// By zig, without anything of Apple's. It is never started: its form is all that can be seen here.
-#[test]
-fn the_program_for_macos_is_linked() {
-    let Some(node) = installed_node() else { return skip("macOS: node is missing") };
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
-    if !Command::new(scripts.join("zig.sh")).output().unwrap().status.success() {
-        return skip("macOS: zig is not here, and pip does not fetch it");
-    }
-    let program = match program_for("aarch64-apple-darwin", "NODESCOPE_MACOS", "nodescope") {
-        Ok(program) => program,
-        Err(reason) => return skip(format_args!("macOS: {reason}")),
-    };
-    let mut command = Command::new(node);
-    let output = command.arg(scripts.join("mach-o.mjs")).args([&program, "aarch64"]).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-}
-
 /// The emulator of Debian's qemu-user or qemu-user-static.
 fn emulator() -> Option<&'static str> {
     let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
