@@ -95,7 +95,7 @@ test_rust() { cargo test --workspace --no-fail-fast "$@" --show-output; }
 
 # The files of crates/*/tests are modules. These wait for a target or for an engine most of the time: they run beside
 # the others.
-patient=(docker:: doctor:: inspector:: inspector_inlined:: inspector_port:: inspector_port_elsewhere:: windows::)
+patient=(docker:: doctor:: handed_out:: inspector:: inspector_inlined:: inspector_port:: inspector_port_elsewhere:: windows::)
 # Nothing runs beside these, not even the process NODESCOPE_WAIT_FOR, which .ci/run has started.
 alone=(inspector_shares:: findings::the_first findings::a_cpu_quota)
 mapfile -t others < <(printf -- '--skip\n%s\n' "${patient[@]}" "${alone[@]}")

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::program::running::{
     Folded, Running, SHARES, cache, can_record, function, nodes, record_command,
-    record_command_with,
+    record_command_with, some_nodes,
 };
 use crate::program::shares::{check_shares, record_shares};
 use crate::program::{Scratch, json, nodescope, stderr, succeeds};
@@ -38,7 +38,7 @@ fn stripped_binaries_have_names_and_shares() {
         return;
     }
     let scratch = Scratch::new("stripped");
-    for (release, node) in nodes().into_iter().filter(|(release, _)| !release.ends_with(".0.0")) {
+    for (release, node) in some_nodes() {
         let stripped = scratch.path("node");
         let mut strip = Command::new("strip");
         if !runs(strip.args(["--strip-all", "-o", &stripped]).arg(&node)) {
@@ -224,7 +224,7 @@ let count = 0;
 while (spent() < 700) count += line.match(/(\\w+) (\\w+)$/g)?.length ?? 0;
 ";
     let script = scratch.file("match.js", text.as_bytes());
-    for (release, node) in nodes().into_iter().filter(|(release, _)| !release.ends_with(".0.0")) {
+    for (release, node) in some_nodes() {
         let out = scratch.path(&format!("{release}.nodescope"));
         record_command(&node, &[], &[&script], &out);
         let losses = &json(&["report", "--json", &out])["losses"];

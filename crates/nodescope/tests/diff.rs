@@ -34,7 +34,7 @@ fn what_became_faster_is_said_and_nothing_else() {
         "before.txt",
         "after.txt",
         "The main loop used 0.25 cores less (50 %): 0.50 before, 0.25 after.",
-        "Largest changes beyond noise:",
+        "Largest changes of own time, beyond noise:",
         "−0.25 cores, 0.30 → 0.05",
         "render.js:12",
     ] {

