@@ -52,7 +52,8 @@ flags_of() {
 # zig_linker TARGET: a script that links for macOS by zig, which brings what it needs of Apple's libraries and signs.
 zig_linker() {
   local zig linker
-  zig=$(scripts/zig.sh)
+  # In a subshell, errexit is off.
+  zig=$(scripts/zig.sh) || return 1
   linker=${CARGO_TARGET_DIR:-$root/target}/zig-$1
   mkdir -p "$(dirname "$linker")"
   # Left out: the functions of a dependency that is a library for other programs, too, which zig does not know how to

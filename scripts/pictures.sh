@@ -26,7 +26,7 @@ NODESCOPE_UPDATE=1 node --test --test-reporter=spec --test-name-pattern='^(READM
 # A folder as people have them: the shop's two, and services of others.
 list=$target/pictures/recordings
 mkdir -p "$list"
-[ -n "${KEEP_RECORDING:-}" ] && [ -e "$list/health.nodescope" ] || scripts/record-list.sh "$list"
+[ -n "${KEEP_RECORDING:-}" ] && [ -e "$list/health.nodescope" ] || NODESCOPE_BIN=$target/debug/nodescope scripts/record-list.sh "$list"
 cp "$recording" "$list/shop-monday.nodescope"
 cp "$mended" "$list/shop-tuesday.nodescope"
 

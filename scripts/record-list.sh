@@ -17,7 +17,7 @@ nodescope=$(realpath "${NODESCOPE_BIN:-target/debug/nodescope}")
 programs=corpus/programs/findings
 export NODE_PATH=$cache/packages/node_modules
 services=$(mktemp -d)
-trap 'rm -rf "$services"' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null || true; rm -rf "$services"' EXIT
 mkdir -p "$out"
 
 # record SERVICE PROGRAM REQUESTS_A_SECOND PATHS [FLAG...]
@@ -38,7 +38,7 @@ record() {
   local load=$!
   sleep 1
   "$nodescope" record -q --overwrite -d 20s -o "$out/$service.nodescope" "$pid" >/dev/null
-  kill "$load" "$pid"
+  kill "$load" "$pid" 2>/dev/null || true
   wait "$load" "$pid" || true
 }
 

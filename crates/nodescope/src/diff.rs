@@ -36,17 +36,14 @@ pub(crate) fn run(arguments: &cli::Diff) -> Result<(), Failure> {
     input::refuse_two_stdins(&files.map(Clone::clone))?;
     let before = read(&arguments.before, &arguments.reading)?;
     let after = read(&arguments.after, &arguments.reading)?;
-    let (compared, threads) = match arguments.all_threads {
-        true => (Compared::Threads, "all"),
-        false => (Compared::Loops, "main loop"),
-    };
+    let compared = if arguments.all_threads { Compared::Threads } else { Compared::Loops };
     let measure = if arguments.shares { Measure::Share } else { Measure::Rate };
     let comparison = compare(&before, &after, compared, measure);
     let diff = Diff {
         schema_version: SCHEMA_VERSION,
         before: gist(&before),
         after: gist(&after),
-        threads,
+        threads: if comparison.are_loops { "main loop" } else { "all" },
         comparison,
     };
     if arguments.json {
@@ -77,7 +74,7 @@ fn render(diff: &Diff, names: &[String; 2], limit: usize, style: &Style) -> Stri
     for (side, gist) in [("before", &diff.before), ("after", &diff.after)] {
         let _ = writeln!(text, "{}", fitting(&format!("{side}: {}", gist.finding)));
     }
-    let Comparison { text: whole, intro, changes } = &diff.comparison;
+    let Comparison { text: whole, intro, changes, .. } = &diff.comparison;
     let _ = write!(text, "\n{}\n{}\n", style.bold(&fitting(whole)), fitting(intro));
     if changes.is_empty() {
         return text;

@@ -57,6 +57,9 @@ pub struct Comparisons {
 /// What changed from one recording to another.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
+    /// Whether main loops were compared; else all threads.
+    #[serde(skip)]
+    pub are_loops: bool,
     /// How all of it changed, or why that cannot be said.
     pub text: String,
     /// What stands before the changes.
@@ -144,7 +147,8 @@ pub fn compare(
         })
         .collect();
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    Comparison { text, intro: words::intro(!changes.is_empty(), is_told).to_owned(), changes }
+    let intro = words::intro(!changes.is_empty(), is_told).to_owned();
+    Comparison { are_loops, text, intro, changes }
 }
 
 fn size(change: &Change) -> f64 {

@@ -163,6 +163,9 @@ pub struct EventLoop {
     pub waits_in_turns: bool,
 }
 
+/// Modules that the first ones import, and what they await, are there after this long.
+const START_NS: u64 = 10_000_000_000;
+
 /// One synchronous run before a loop's first poll: modules are loaded, top-level code runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncRun {
@@ -197,10 +200,13 @@ impl Turns {
         self.loops.iter().filter(|row| row.is_watched)
     }
 
-    /// Whether samples of a loop may be of its start without being in a run of `runs`: other recorders do not tell when
-    /// a loop began, and ES modules are evaluated behind the first poll.
-    pub(crate) fn may_start(&self, thread: ThreadId) -> bool {
-        self.watched().find(|row| row.thread == thread).is_none_or(|row| row.is_from_start)
+    /// Until when samples of a loop may be of its start without being in a run of `runs`: other recorders do not tell
+    /// when a loop began, and ES modules are evaluated behind the first poll. What loads minutes later serves.
+    pub(crate) fn may_start_until_ns(&self, thread: ThreadId) -> u64 {
+        let Some(row) = self.watched().find(|row| row.thread == thread) else { return u64::MAX };
+        let its = self.runs.iter().filter(|run| run.thread == thread);
+        let run_end_ns = its.map(|run| run.end_ns).max().unwrap_or(0);
+        if row.is_from_start { run_end_ns.saturating_add(START_NS) } else { 0 }
     }
 }
 

@@ -35,6 +35,22 @@ fn modules_that_a_start_loads_are_no_finding() {
     };
     assert_eq!(loads(watched()), ["module-loading"]);
     assert_eq!(loads(watched().turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0])), [""; 0]);
+    // What loads long after the start serves, also where the recorder saw the start.
+    let late = Service::new(60).watched(50 * SECOND);
+    let late = late.turn(TurnKind::Startup, 0, 100 * MS, [100 * MS, 0, 0]);
+    let late = late.turn(TurnKind::Turn, 40 * SECOND, 400 * MS, [400 * MS, 0, 0]);
+    let main = late.main;
+    let seen = found(late.ran(main, &[LOAD, RENDER], 40 * SECOND, 400 * MS));
+    assert_eq!(ids(&seen), ["module-loading"]);
+}
+
+/// A loop that blocks in many short calls has turns without samples, while other threads of its process wait for a CPU.
+#[test]
+fn other_threads_that_wait_for_a_cpu_do_not_excuse_the_loop() {
+    let service = spread(Service::new(10).watched(SECOND), &[TIMERS, RENDER], "", 4 * SECOND);
+    // Of ten seconds that ran, the loop has four: it waited for four tenths of what was waited for.
+    let seen = found(service.counted(1000 * MS, 500 * MS, None));
+    assert_eq!(ids(&seen)[0], "busy-loop");
 }
 
 /// A perf map may have an old name for an address: that of a script of Node's that was run once.

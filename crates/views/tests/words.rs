@@ -320,7 +320,7 @@ fn what_changed_between_two_recordings_is_told_from_noise() {
         loops.text,
         "The main loop used 1.00 cores before and 1.00 after: the same within noise."
     );
-    assert_eq!(loops.intro, "Largest changes beyond noise:");
+    assert_eq!(loops.intro, "Largest changes of own time, beyond noise:");
     assert_eq!(
         changes(&loops),
         [

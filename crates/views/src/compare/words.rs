@@ -40,8 +40,8 @@ pub(super) fn whole(
 pub(super) fn intro(is_any: bool, is_told: bool) -> &'static str {
     match (is_any, is_told) {
         (false, _) => "No function changed by more than noise.",
-        (true, true) => "Largest changes beyond noise:",
-        (true, false) => "Largest changes, noise unknown:",
+        (true, true) => "Largest changes of own time, beyond noise:",
+        (true, false) => "Largest changes of own time, noise unknown:",
     }
 }
 

@@ -97,8 +97,8 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     let rows = || facts.work.rows.iter().filter(|row| row.work == work);
     // ES modules are evaluated behind the first poll: that is a long turn, and still the start.
     let is_start = |group: &StallGroup| {
-        let may_start = group.threads.iter().all(|thread| facts.turns.may_start(*thread));
-        may_start && work.is_of_start(group.asked_by)
+        let may_start = |span: &Span| span.start_ns < facts.turns.may_start_until_ns(span.thread);
+        work.is_of_start(group.asked_by) && group.spans.iter().all(may_start)
     };
     let groups = || facts.groups.iter().filter(|group| group.work == work && !is_start(group));
     let spans = || groups().flat_map(|group| group.spans.iter());
@@ -111,17 +111,20 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
         let sure_ns = surely(sum.short_weight, sum.short_samples).saturating_add(stalled_ns);
         part(sure_ns, facts.times_ns(threads)) >= least_share
     };
-    let mut threads = loops_with_much(LoopWork::threads(rows()), has_much);
+    let stalled = || spans().map(|span| span.thread);
+    let all = distinct(LoopWork::threads(rows()).into_iter().chain(stalled()));
+    let mut threads = loops_with_much(all, has_much);
     if are_long {
-        threads.extend(spans().map(|span| span.thread));
-        threads.sort_unstable();
-        threads.dedup();
+        threads.extend(stalled());
     }
     if threads.is_empty() {
         return Vec::new();
     }
-    let is_told = |group: &&StallGroup| group.threads.iter().all(|its| threads.contains(its));
+    let is_told = |group: &&StallGroup| group.threads.iter().any(|its| threads.contains(its));
     let stalls: Vec<StallGroup> = groups().filter(is_told).cloned().collect();
+    // A group is one cause: it is told with all of its loops.
+    let of_stalls = stalls.iter().flat_map(|group| group.threads.iter().copied());
+    let threads = distinct(threads.into_iter().chain(of_stalls));
     let sum = LoopWork::sum(rows(), &threads);
     let stalled_ns = sum_ns(stalls.iter().map(|group| group.total_ns));
     let lost_ns = sum.short_weight.saturating_add(stalled_ns);
@@ -135,6 +138,13 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
         threads,
     };
     vec![found(lost_ns, Finding::Called(called))]
+}
+
+fn distinct(threads: impl Iterator<Item = ThreadId>) -> Vec<ThreadId> {
+    let mut threads: Vec<ThreadId> = threads.collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
 }
 
 impl Called {

@@ -59,22 +59,23 @@ impl<'a> Facts<'a> {
     }
 
     /// For how long a loop waited for a CPU in its turns since it serves, be it for the limit or for other threads: it was
-    /// busy and was not sampled, and no longer than the kernel counted for its process. Long turns have counters of their
-    /// own.
+    /// busy and was not sampled, and no longer than its part of what the kernel counted for its process. Long turns have
+    /// counters of their own.
     pub(crate) fn waited_ns(&self, thread: ThreadId) -> u64 {
-        let (sampled_ns, before_ns) = self.work.sampled_ns(thread);
+        let sampled_ns =
+            self.work.sampled_ns(thread).map(|(all, before)| all.saturating_sub(before));
         let served_ns = self.busy_ns(thread).saturating_sub(self.not_served_ns(thread));
-        self.missing_ns(thread, served_ns, sampled_ns.saturating_sub(before_ns))
+        self.missing_ns(thread, served_ns, sampled_ns)
     }
 
     /// The same with the run before it served.
     pub(crate) fn waited_from_start_ns(&self, thread: ThreadId) -> u64 {
         let stopped_ns = self.stopped_ns(thread);
-        let (sampled_ns, _) = self.work.sampled_ns(thread);
+        let sampled_ns = self.work.sampled_ns(thread).map(|(all, _)| all);
         self.missing_ns(thread, self.busy_ns(thread).saturating_sub(stopped_ns), sampled_ns)
     }
 
-    fn missing_ns(&self, thread: ThreadId, busy_ns: u64, sampled_ns: u64) -> u64 {
+    fn missing_ns(&self, thread: ThreadId, busy_ns: u64, sampled_ns: Option<u64>) -> u64 {
         let its_stalls = || self.turns.stalls.iter().filter(move |stall| stall.thread == thread);
         let spent = |value: fn(&Spent) -> u64| {
             super::sum_ns(its_stalls().filter_map(|stall| stall.spent.as_ref().map(value)))
@@ -82,9 +83,18 @@ impl<'a> Facts<'a> {
         let in_stalls_ns = spent(|spent| spent.ready_ns);
         let process = self.profile.thread(thread).process;
         let counted = self.host.iter().find(|(id, _)| *id == process);
-        let Some((_, HostTimes { ready_ns, .. })) = counted else { return in_stalls_ns };
+        let Some(((_, HostTimes { ready_ns, run_ns, .. }), sampled_ns)) = counted.zip(sampled_ns)
+        else {
+            return in_stalls_ns;
+        };
         let known_ns = sampled_ns.saturating_add(spent(|spent| spent.blocked_ns));
-        busy_ns.saturating_sub(known_ns).min(*ready_ns).max(in_stalls_ns)
+        // Other threads of the process waited, too: the loop's part is as large as its part of what ran.
+        let its_part = match (sampled_ns, *run_ns) {
+            (0, _) | (_, 0) => 1.0,
+            (sampled_ns, run_ns) => super::part(sampled_ns, run_ns).min(1.0),
+        };
+        let its_ready_ns = (*ready_ns as f64 * its_part) as u64;
+        busy_ns.saturating_sub(known_ns).min(its_ready_ns).max(in_stalls_ns)
     }
 
     /// For how long a loop was in turns; 0 where that is not known.

@@ -52,8 +52,9 @@ pub(crate) struct WorkRow {
 /// What the loops did.
 pub(crate) struct LoopWork {
     pub(crate) rows: Vec<WorkRow>,
-    /// For each loop the weight of all its samples, also of those that no row has, and of those before it served.
-    sampled: FxHashMap<ThreadId, (u64, u64)>,
+    /// For each thread the weight of all its samples, also of those that are not selected or have no row, and of those
+    /// before it served.
+    sampled: Option<Vec<(u64, u64)>>,
 }
 
 type Key = (ThreadId, Work, FunctionId, StringId);
@@ -67,11 +68,11 @@ impl LoopWork {
     ) -> Self {
         let mut rows: Vec<WorkRow> = Vec::new();
         let mut index: FxHashMap<Key, usize> = FxHashMap::default();
-        let (sums, sampled) = sums(profile, selection, turns);
-        for ((thread, stack), sum) in sums {
+        let sampled = sampled(profile, selection, turns);
+        for ((thread, stack, may_start), sum) in sums(profile, selection, turns) {
             let doing = doings.of(stack);
             let asked_by = || doings.entries(profile).of(stack).kind;
-            if turns.may_start(thread) && doing.work.is_of_start(asked_by()) {
+            if may_start && doing.work.is_of_start(asked_by()) {
                 continue;
             }
             let function = owner(profile, &doing);
@@ -85,9 +86,10 @@ impl LoopWork {
         Self { rows, sampled }
     }
 
-    /// The time that the samples of a loop stand for, and those of it before the loop served.
-    pub(crate) fn sampled_ns(&self, thread: ThreadId) -> (u64, u64) {
-        self.sampled.get(&thread).copied().unwrap_or_default()
+    /// The time that the samples of a loop stand for, and those of it before the loop served; none where samples stand
+    /// for no time.
+    pub(crate) fn sampled_ns(&self, thread: ThreadId) -> Option<(u64, u64)> {
+        self.sampled.as_ref()?.get(thread.index()).copied()
     }
 
     /// The loops that rows are of.
@@ -157,20 +159,38 @@ fn owner(profile: &Profile, doing: &Doing) -> FunctionId {
     callers.map(function).find(has_name).unwrap_or(nearest)
 }
 
-type Sums = Vec<((ThreadId, StackId), Sum)>;
+/// What `LoopWork::sampled` holds. Turns are of all that a loop did, whichever part of it is selected.
+fn sampled(profile: &Profile, selection: &Selection, turns: &Turns) -> Option<Vec<(u64, u64)>> {
+    let (lane, entry, categories, search) = (None, None, None, None);
+    let selection =
+        Selection { lane, entry, categories, search, busy_only: true, ..selection.clone() };
+    let lane = profile.lane(selection.lane_in(profile)?);
+    if !lane.timed || lane.unit != Unit::Ns {
+        return None;
+    }
+    let spans = Spans::new(turns);
+    let mut sampled = vec![(0u64, 0u64); profile.threads().len()];
+    for row in selected_rows(profile, &selection) {
+        let (thread, weight) = (lane.samples.thread[row], lane.samples.weight[row]);
+        let (all, before) = &mut sampled[thread.index()];
+        *all = all.saturating_add(weight);
+        if spans.is_short(thread, lane.samples.time_ns[row]).is_none() {
+            *before = before.saturating_add(weight);
+        }
+    }
+    Some(sampled)
+}
 
-/// The samples of loops by thread and stack, in the order of these, and what `LoopWork::sampled` holds.
-fn sums(
-    profile: &Profile,
-    selection: &Selection,
-    turns: &Turns,
-) -> (Sums, FxHashMap<ThreadId, (u64, u64)>) {
-    let mut sampled: FxHashMap<ThreadId, (u64, u64)> = FxHashMap::default();
+/// A thread, a stack, and whether its samples may be of the start of the loop.
+type SumKey = (ThreadId, StackId, bool);
+
+/// The samples of loops by thread and stack, in the order of these.
+fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey, Sum)> {
     let selection =
         Selection { categories: None, search: None, busy_only: true, ..selection.clone() };
     let lane = selection.lane_in(profile).map(|id| profile.lane(id));
     let Some(lane) = lane.filter(|lane| lane.timed && lane.unit == Unit::Ns) else {
-        return (Vec::new(), sampled);
+        return Vec::new();
     };
     let launchers = identity::launchers(profile);
     let is_loop = |id: ThreadId| {
@@ -179,27 +199,26 @@ fn sums(
     };
     let spans = Spans::new(turns);
     let samples = &lane.samples;
-    let mut sums: FxHashMap<(ThreadId, StackId), Sum> = FxHashMap::default();
+    let threads = (0..profile.threads().len()).map(ThreadId::from_index);
+    let may_start_until_ns: Vec<u64> = threads.map(|id| turns.may_start_until_ns(id)).collect();
+    let mut sums: FxHashMap<SumKey, Sum> = FxHashMap::default();
     for row in selected_rows(profile, &selection).filter(|row| is_loop(samples.thread[*row])) {
         let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
-        let is_short = spans.is_short(thread, samples.time_ns[row]);
-        let (all, before) = sampled.entry(thread).or_default();
-        *all = all.saturating_add(weight);
-        let Some(is_short) = is_short else {
-            *before = before.saturating_add(weight);
-            continue;
-        };
+        let time_ns = samples.time_ns[row];
+        let Some(is_short) = spans.is_short(thread, time_ns) else { continue };
+        let may_start = time_ns < may_start_until_ns[thread.index()];
         let (short_weight, short_samples) = if is_short { (weight, count) } else { (0, 0) };
         let sum = Sum { weight, samples: count, short_weight, short_samples };
-        sums.entry((thread, stack)).or_default().add(sum);
+        sums.entry((thread, stack, may_start)).or_default().add(sum);
     }
     let is_idle = |stack: StackId| {
         stack.some().is_some_and(|id| profile.stacks().category[id.index()] == Category::Idle)
     };
-    let mut sums: Vec<_> = sums.into_iter().filter(|((_, stack), _)| !is_idle(*stack)).collect();
+    let is_busy = |((_, stack, _), _): &(SumKey, Sum)| !is_idle(*stack);
+    let mut sums: Vec<_> = sums.into_iter().filter(is_busy).collect();
     sums.sort_unstable_by_key(|(key, _)| *key);
-    (sums, sampled)
+    sums
 }
 
 /// The stretches of time of each loop that are told elsewhere.

@@ -167,7 +167,8 @@ fn special_advice(called: &Called, is_long: bool) -> Option<&'static str> {
     let first = called.callers.first()?;
     // Where its text is not known, a pattern has no name.
     let is_one_pattern = is_long && first.calls.len() <= 1;
-    let is_piecewise = first.calls.iter().any(|call| {
+    // The call with most weight comes first.
+    let is_piecewise = first.calls.first().is_some_and(|call| {
         let own = call.rsplit('.').next().unwrap_or_default();
         WITHOUT_CALLBACK.contains(&own)
     });

@@ -112,7 +112,8 @@ impl Telling<'_> {
         let (TopKey::Function(function), weight) = most? else { return None };
         let share = rough_percent(crate::share(weight, weights.total), weights.samples);
         Some(format!("{} allocated during {share} of {whole}.", self.named(function)?))
-            .filter(|_| weights.samples >= FEW_SAMPLES)
+            // Less accuses nothing, as with `began`.
+            .filter(|_| weights.samples >= FEW_SAMPLES && weight.saturating_mul(2) >= weights.total)
     }
 
     /// `2.0 s of 5 s`, `2.0 s of 4 × 5 s`

@@ -44,12 +44,18 @@ impl Telling<'_> {
         let why = match (wait.by_others, self.is_limit_known(wait)) {
             (true, true) => "other programs used them",
             (true, false) => "other programs used them, or a CPU limit that could not be read",
+            (false, _) if self.findings.host.len() > 1 => {
+                "more threads were ready than there were CPUs, its own or those of other programs"
+            }
             (false, _) => "more threads were ready than there were CPUs",
         };
         let duration = about(self.duration_ns);
         let (who, waited_ns) = match (wait.waited_ns, pid) {
             (Some(ns), None) => ("Its threads together".to_owned(), ns),
             (Some(ns), Some(pid)) => (format!("The threads of pid {pid} together"), ns),
+            (None, None) if self.findings.turns.loops.len() > 1 => {
+                ("In long turns, the event loops together".to_owned(), lost_ns)
+            }
             (None, None) => ("In long turns, the event loop".to_owned(), lost_ns),
             (None, Some(pid)) => (format!("In long turns, the loop of pid {pid}"), lost_ns),
         };
