@@ -206,7 +206,7 @@ test("Tab leads through every control, in the order of the page", async () => {
   });
   assert.ok(all > 40, `${all} controls`);
   const seen = [];
-  for (let step = 0; step < all + 5; step++) {
+  for (let step = 0; step < 2 * all && new Set(seen.filter(Boolean)).size < all; step++) {
     await page.keyboard.press("Tab");
     seen.push(await page.evaluate(() => document.activeElement.dataset.walked ?? ""));
   }

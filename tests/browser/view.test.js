@@ -283,10 +283,11 @@ test("a page is handed on as one file, of one recording or of two; a link is for
   await one.evaluate(() => {
     navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"));
   });
+  // The words go soon: the wait begins before the click.
+  const isTold = () => document.querySelector('[data-key="export"]').textContent === "cannot copy here ▾";
+  const told = one.waitForFunction(isTold);
   await link.click();
-  await eventually(async () =>
-    assert.equal(await one.locator('[data-key="export"]').textContent(), "cannot copy here ▾"),
-  );
+  await told;
   assert.deepEqual(one.trouble, []);
   const two = await visit((await serve(HTTP, DEMO)).url);
   await two.locator("#compared").waitFor();

@@ -173,7 +173,10 @@ test("the two kinds of chunks do not mix, and version 1 has only one", async () 
   ]) {
     const { found, error } = await readAll(Buffer.concat([first, second.subarray(16)]));
     assert.equal(found.length, 1);
-    assert.match(error, new RegExp(`^damaged at byte ${first.length}: a file cannot mix a whole profile and parts of a growing`));
+    assert.match(
+      error,
+      new RegExp(`^damaged at byte ${first.length}: a file cannot mix a whole profile and parts of a growing`),
+    );
   }
   const old = Uint8Array.from(more);
   old[8] = 1;

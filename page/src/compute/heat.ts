@@ -69,9 +69,17 @@ export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat
     const cell = cellOf(grid, lane.thread[row], lane.time[row]);
     if (cell >= 0) cells[cell] += lane.weight[row];
   });
-  let max = 0;
-  for (let at = 0; at < cells.length; at++) if (cells[at] > max) max = cells[at];
-  return { ...grid, cells, max };
+  const heat = { ...grid, cells, max: 0 };
+  for (let at = 0; at < cells.length; at++) heat.max = Math.max(heat.max, loadOf(heat, at));
+  return heat;
+}
+
+/** The weight of a cell, as much of it as falls on the time of one: the last cell may be longer. */
+export function loadOf(heat: Heat, at: number): number {
+  const inBand = heat.columns * heat.rows;
+  if (at % inBand !== inBand - 1) return heat.cells[at];
+  const cellNs = heat.columnNs / heat.rows;
+  return heat.cells[at] / Math.max(1, heat.endNs / cellNs - (inBand - 1));
 }
 
 /** Where in `cells` a sample counts; -1 for one that is in no band. */

@@ -21,7 +21,9 @@ export function wholeText(what: string, { before, now, verdict }: Change, unit: 
 /** What stands before the changes, the largest of which is given. */
 export function changesText(largest: Change | undefined): string {
   if (!largest) return "No function changed by more than noise.";
-  return largest.verdict === "unknown" ? "Largest changes, noise unknown:" : "Largest changes beyond noise:";
+  return largest.verdict === "unknown"
+    ? "Largest changes of own time, noise unknown:"
+    : "Largest changes of own time, beyond noise:";
 }
 
 /** `−0.31 cores, 0.35 → 0.04`; shares where there is no unit: `+3.1 points, 1.0 % → 4.1 %`. */

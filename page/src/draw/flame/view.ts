@@ -4,7 +4,7 @@
 import { pathOf } from "../../compute/flame.ts";
 import { functionOfBox, kindOfBox } from "../../compute/lens/virtual.ts";
 import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
-import { NONE } from "../../data/model.ts";
+import { NONE, UNKNOWN } from "../../data/model.ts";
 import { isNarrowed, NARROWED_BY_NOTHING } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, h, refill } from "../dom.ts";
@@ -260,7 +260,7 @@ class FlameView {
   openMenuOf(id: number, under: HTMLElement): void {
     const { left, bottom } = under.getBoundingClientRect();
     const { frames } = this.app.profile;
-    const category = frames.category[frames.function.indexOf(id)];
+    const category = frames.category[frames.function.indexOf(id)] ?? UNKNOWN;
     this.menu.open({ function: id, category, node: null }, left, bottom, () => under.focus());
   }
 

@@ -93,9 +93,10 @@ function pageLink({ library, id, state }: App): HTMLElement {
   const address = id === null ? null : (library?.pageAddress(id, state.against) ?? null);
   if (address === null) return h("span", { class: "contents" });
   const name = library?.recordings.find((row) => row.id === id)?.name ?? "page";
-  const title = "Opens anywhere, without nodescope and without a network; without the text of sources";
+  const title =
+    "All of it, not the selection. Opens without nodescope and without a network; without the text of sources";
   const file = `${name.replace(/\.nodescope$/, "")}.html`;
-  return h("a", { href: address, download: file, key: "page", title }, "this page as one file (.html)");
+  return h("a", { href: address, download: file, key: "page", title }, "the whole recording as a page (.html)");
 }
 
 /** Whether it is in the clipboard now: browsers may forbid that. */

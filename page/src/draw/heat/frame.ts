@@ -87,7 +87,7 @@ export function bandsOfThreads({ heat }: Frame, threads: readonly number[]): num
 export function rectsOf(frame: Frame, [from, to]: Range, band: number): Rect[] {
   const { heat } = frame;
   const cellNs = heat.columnNs / heat.rows;
-  const first = Math.round(from / cellNs);
+  const first = Math.min(heat.columns * heat.rows - 1, Math.round(from / cellNs));
   const end = Math.min(heat.columns * heat.rows, Math.max(first + 1, Math.round(to / cellNs)));
   const rects: Rect[] = [];
   for (let at = Math.max(0, first); at < end; ) {

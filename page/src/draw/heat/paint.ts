@@ -1,6 +1,6 @@
 // The heat map on its canvas: the cells, what is selected of them, and the axis.
 
-import type { Heat } from "../../compute/heat.ts";
+import { type Heat, loadOf } from "../../compute/heat.ts";
 import type { App } from "../app.ts";
 import { fitted, fontOf, sized, themeColors } from "../canvas.ts";
 import { CATEGORY_COLORS, css, ramp, themed } from "../colors.ts";
@@ -43,7 +43,7 @@ export function paintCells(app: App, image: HTMLCanvasElement, frame: Frame): vo
 /** The load of a cell, or its main category: the less load, the paler. */
 function colorsOf(app: App, heat: Heat): (cell: number) => string {
   const { isDark, state } = app;
-  const step = (cell: number) => Math.ceil((SHADES * heat.cells[cell]) / heat.max);
+  const step = (cell: number) => Math.ceil((SHADES * loadOf(heat, cell)) / heat.max);
   if (state.mapBy === "load") {
     const colors = Array.from({ length: SHADES + 1 }, (_, at) => css(ramp(at / SHADES, isDark)));
     return (cell) => colors[step(cell)];

@@ -283,7 +283,7 @@ function tableOf(app: App, heat: Heat, unit: string): HTMLElement {
         most = Math.max(most, cell);
       }
     }
-    const range = [column * heat.columnNs, (column + columns) * heat.columnNs] as const;
+    const range = rangeOfCells(heat, column * heat.rows, (column + columns) * heat.rows - 1);
     const marks = marksAt(app, range).join("; ");
     rows.push([`${seconds(range[0])} s`, amount(sum, unit), amount(most, unit), marks]);
   }

@@ -100,6 +100,7 @@ class Trail {
     const { count, total } = app.derived.sums(app.state);
     [text.dataset.samples, text.dataset.weight] = [String(count), String(total)];
     say(text, selectionText(app));
+    text.title = text.textContent ?? "";
     const clear = button("✕", "clear-range", () => app.update({ range: null }), {
       title: "Clear the selection (Escape)",
       "aria-label": "Clear the selection",

@@ -10,7 +10,7 @@ import { button, h, quiet } from "../dom.ts";
 import { shown } from "../text.ts";
 import { itemName, nameOf } from "../words.ts";
 
-/** So many steps of the way to the zoomed box are shown. */
+/** At most this many steps of the way to the zoomed box are shown. */
 const MOST_CRUMBS = 5;
 
 /** The way from the root to the box that fills the picture, or what it is a picture of. */
@@ -20,7 +20,7 @@ export function crumbs(app: App): HTMLElement {
   if (state.view === "sandwich") {
     const id = derived.chosenFunction(state);
     const isKnown = id !== null && derived.isKnownFunction(id);
-    return h("span", { class: "crumbs" }, isKnown && h("b", {}, nameOf(profile, id)));
+    return h("span", { class: "crumbs" }, isKnown && h("b", { title: nameOf(profile, id) }, nameOf(profile, id)));
   }
   if (state.view === "time") {
     const thread = profile.threads[threadInTime(derived, state)];
