@@ -47,9 +47,9 @@ fn modules_that_a_start_loads_are_no_finding() {
 /// A loop that blocks in many short calls has turns without samples, while other threads of its process wait for a CPU.
 #[test]
 fn other_threads_that_wait_for_a_cpu_do_not_excuse_the_loop() {
-    let service = spread(Service::new(10).watched(SECOND), &[TIMERS, RENDER], "", 4 * SECOND);
-    // Of ten seconds that ran, the loop has four: it waited for four tenths of what was waited for.
-    let seen = found(service.counted(1000 * MS, 500 * MS, None));
+    let service = spread(Service::new(10).watched(SECOND), &[TIMERS, RENDER], "", 6 * SECOND);
+    // Of ten seconds that ran, the loop has six: it waited for six tenths of what was waited for.
+    let seen = found(service.counted(1000 * MS, 150 * MS, None));
     assert_eq!(ids(&seen)[0], "busy-loop");
 }
 
