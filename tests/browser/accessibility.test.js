@@ -357,6 +357,7 @@ describe("by touch", () => {
     await page.touchscreen.tap(x + 40, y + 18 + 9);
     await eventually(async () => assert.match(await hash(), /zoom=\d+.*panel=1/));
     assert.equal(await page.evaluate(() => window.pointer), "touch");
+    await page.locator('[data-key="panel-close"]').waitFor();
     const close = await area('[data-key="panel-close"]');
     assert.ok(close.width >= 24 && close.height >= 24, "large enough for a finger");
     await page.touchscreen.tap(close.x + close.width / 2, close.y + close.height / 2);
