@@ -49,9 +49,9 @@ impl Telling<'_> {
 
     /// `5 of 6 began while set (lib/cache.js:41) allocated.` Where that was not seen, who allocated during all of them.
     fn began(&self, gc: &Collected) -> Option<String> {
-        let Some(rhythm) = &gc.rhythm else { return self.allocator(&gc.worst, "it") };
+        let Some(rhythm) = &gc.rhythm else { return self.allocator(gc, "it") };
         let Some((function, count)) = gc.began else {
-            return self.allocator(&gc.worst, "all collections");
+            return self.allocator(gc, "all collections");
         };
         let place = self.named(function)?;
         Some(match rhythm.count {
@@ -100,20 +100,19 @@ impl Telling<'_> {
         }
     }
 
-    /// The function that ran when most of the collecting happened, which the words call `whole`.
-    fn allocator(&self, gc: &LoopGc, whole: &str) -> Option<String> {
-        let (categories, threads) = (Some(vec![Category::Gc]), Some(vec![gc.thread]));
+    /// The function that the finding names, and the part of the collecting that happened while it ran, which the words
+    /// call `whole`.
+    fn allocator(&self, gc: &Collected, whole: &str) -> Option<String> {
+        let its = TopKey::Function(gc.allocator.some()?);
+        let (categories, threads) = (Some(vec![Category::Gc]), Some(vec![gc.worst.thread]));
         let selection = Selection { categories, threads, search: None, ..self.selection.clone() };
         let weights = crate::weigh(self.profile, &selection);
         let caused =
             caused(self.profile, &weights, &selection, &[Category::App], crate::TopBy::Function);
-        let most =
-            caused.into_iter().max_by_key(|(key, weight)| (*weight, std::cmp::Reverse(*key)));
-        let (TopKey::Function(function), weight) = most? else { return None };
+        let weight = *caused.get(&its)?;
         let share = rough_percent(crate::share(weight, weights.total), weights.samples);
-        Some(format!("{} allocated during {share} of {whole}.", self.named(function)?))
-            // Less accuses nothing, as with `began`.
-            .filter(|_| weights.samples >= FEW_SAMPLES && weight.saturating_mul(2) >= weights.total)
+        Some(format!("{} allocated during {share} of {whole}.", self.named(gc.allocator)?))
+            .filter(|_| weights.samples >= FEW_SAMPLES)
     }
 
     /// `2.0 s of 5 s`, `2.0 s of 4 × 5 s`
