@@ -12,7 +12,7 @@ use crate::cases::cases;
 
 /// The findings of a case, `id` and `id function`; cases without a row have none.
 const FINDINGS: &[(&str, &[&str])] = &[
-    // A script that makes garbage at its top level. It loads modules, too, and serves nobody.
+    // A script that makes garbage at its top level. It loads modules, too, and serves no request.
     ("cpuprofile-node26-gc", &["gc"]),
     // The perf map does not tell the handlers that V8 has inlined into Express.
     ("node16-http", &["hot-package requestId"]),

@@ -19,7 +19,7 @@ fn modules_that_a_start_loads_are_no_finding() {
     assert_eq!(unwatched(&[MAIN, LOAD, RENDER]), [""; 0], "a script");
     assert_eq!(unwatched(&[LOAD, RENDER]), [""; 0], "an ES module");
     assert_eq!(unwatched(&[TIMEOUT, LIST, LOAD, RENDER]), ["module-loading"]);
-    // What a program reads and compiles to start delays nobody.
+    // What a program reads and compiles to start delays no request.
     let read: Code = ("readFileSync", "node:fs", 441, Category::NodeCore);
     assert_eq!(unwatched(&[MAIN, COPY, read]), [""; 0]);
     assert_eq!(unwatched(&[TIMEOUT, COPY, read]), ["sync-files"]);
@@ -55,7 +55,7 @@ fn other_threads_that_wait_for_a_cpu_do_not_excuse_the_loop() {
 
 /// A perf map may have an old name for an address: that of a script of Node's that was run once.
 #[test]
-fn the_top_level_of_nodes_own_scripts_works_for_nobody() {
+fn the_top_level_of_nodes_own_scripts_works_for_no_function() {
     let old: Code = ("(top level)", "node:internal/modules/esm/get_format", 1, Category::NodeCore);
     let service = Service::new(10).watched(5 * SECOND);
     assert_eq!(ids(&found(spread(service, &[TIMEOUT, COPY, old, RENDER], "", SECOND))), [""; 0]);
@@ -199,7 +199,7 @@ fn each_process_is_asked_whether_it_waited() {
 
 /// V8 begins a collection where memory happens to run out.
 #[test]
-fn one_collection_of_ten_accuses_nobody() {
+fn one_collection_of_ten_accuses_no_function() {
     let collections = |in_copy: u64| {
         let mut service = Service::new(30).watched(25 * SECOND);
         let main = service.main;
