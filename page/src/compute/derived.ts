@@ -4,16 +4,20 @@
 import { NONE, type Profile, rawOf } from "../data/model.ts";
 import {
   hiddenStacks,
+  type KeySums,
+  type Keys,
   keptStacks,
+  maskOf,
   type Range,
   type Selection,
   type StackSums,
+  sumByKey,
   sumStacks,
 } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
 import { Against } from "./against.ts";
 import { type CellFacts, cellFacts, ownersOf } from "./cell.ts";
-import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
+import { askedBy, type EntryGroup, entriesOf, sumEntries } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
 import { foundRows, keysOf } from "./found.ts";
 import { type FunctionFacts, functionFacts } from "./function-facts.ts";
@@ -40,6 +44,8 @@ const BAND_ROWS = 10;
 /** Functions that ran for less are one box of the inverted graph. */
 const SMALL_PART = 0.005;
 const USUAL_INTERVAL_NS = 1e7;
+/** Of samples without a stack: categories are bytes. */
+const NO_CATEGORY = 256;
 /** When a function ran is shown in so many steps. */
 const STRIP_COLUMNS = 100;
 
@@ -49,12 +55,14 @@ export class Derived {
   readonly against: Against;
   private readonly kept = new Kept();
   private readonly mainLane: number;
+  private readonly categoryKeys: Keys;
   /** The weight of each thread in the whole recording, without waiting. */
   readonly threadWeights: Float64Array;
 
   constructor(profile: Profile) {
     this.profile = profile;
     this.mainLane = mainLaneOf(profile);
+    this.categoryKeys = { of: profile.stacks.category, none: NO_CATEGORY, count: NO_CATEGORY + 1 };
     this.threadWeights = weightsOfThreads(profile, this.mainLane);
     this.against = new Against(this);
   }
@@ -130,7 +138,10 @@ export class Derived {
   entries(state: State): { groups: EntryGroup[]; total: number } {
     return this.once("entries", this.selectionKey({ ...state, entry: "" }), () => {
       const sums = state.entry === "" ? this.sums(state) : this.sumsOfAllEntries(state);
-      return { groups: entriesOf(this.profile, sums), total: sums.total };
+      const byEntry = this.once<KeySums | null>("entry-sums", this.selectionKey({ ...state, entry: "" }), (old) =>
+        sumEntries(this.profile, sums, old),
+      );
+      return { groups: entriesOf(this.profile, byEntry), total: sums.total };
     });
   }
 
@@ -140,11 +151,10 @@ export class Derived {
   }
 
   categoryShares(state: State): Float64Array {
-    const { weight } = this.sumsOfAllCategories(state);
-    const { category } = this.profile.stacks;
-    const shares = new Float64Array(256);
-    for (let stack = 0; stack < category.length; stack++) shares[category[stack]] += weight[stack];
-    return shares;
+    const key = this.selectionKey({ ...state, categories: [] });
+    return this.once<KeySums>("category-sums", key, (old) =>
+      sumByKey(this.profile, this.sumsOfAllCategories(state), this.categoryKeys, old),
+    ).weight;
   }
 
   hidden(state: State): Uint8Array | null {
@@ -247,7 +257,7 @@ export class Derived {
       const { profile } = this;
       if (by === "thread" || by === "process") return keysOf(topOfThreads(profile, selection, by));
       const sums = sumStacks(profile, selection);
-      if (by === "entry") return keysOf(topOfEntries(profile, entriesOf(profile, sums)));
+      if (by === "entry") return keysOf(topOfEntries(profile, entriesOf(profile, sumEntries(profile, sums))));
       const kinds = this.kinds(state, by);
       // Lines that were counted apart have no place on stacks.
       if (by === "line" && kinds.keys.length === 0) return keysOf(topOf(profile, sums, by, null, kinds));
@@ -261,7 +271,9 @@ export class Derived {
 
   top(state: State, by: TopBy): TopRow[] {
     return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
-      if (by === "entry") return topOfEntries(this.profile, entriesOf(this.profile, this.sums(state)));
+      if (by === "entry") {
+        return topOfEntries(this.profile, entriesOf(this.profile, sumEntries(this.profile, this.sums(state))));
+      }
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
@@ -384,10 +396,4 @@ function mainLaneOf({ lanes, other }: Profile): number {
 /** Callers under what they called, and callers and callees: a root that stands for a function is that function. */
 function byFunction({ view }: State): boolean {
   return view === "inverted" || view === "sandwich";
-}
-
-function maskOf(ids: readonly number[], size: number): Uint8Array {
-  const mask = new Uint8Array(size);
-  for (const id of ids) if (id < size) mask[id] = 1;
-  return mask;
 }

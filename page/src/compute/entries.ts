@@ -3,7 +3,7 @@
 
 import type { Profile } from "../data/model.ts";
 import type { SaidEntry } from "../data/said.ts";
-import type { StackSums } from "../select/selection.ts";
+import { type KeySums, type StackSums, sumByKey } from "../select/selection.ts";
 
 export interface EntrySum {
   /** What the state calls it. */
@@ -31,19 +31,20 @@ export function keyOfEntry({ kind, function: id, text }: SaidEntry): string {
   return `${kind}.${id ?? text}`;
 }
 
+/** Sums by the rows of the list of entries; null where nothing is known of entries. */
+export function sumEntries(profile: Profile, sums: StackSums, reuse?: KeySums | null): KeySums | null {
+  const { said, entries } = profile;
+  if (!said || !entries) return null;
+  // Samples without a stack are no JavaScript.
+  const keys = { of: entries, none: 0, count: said.entries.list.length };
+  return sumByKey(profile, sums, keys, reuse ?? undefined);
+}
+
 /** The kinds by their weight, the heaviest first; what is not JavaScript comes last. */
-export function entriesOf({ said, entries }: Profile, sums: StackSums): EntryGroup[] {
-  if (!said || !entries) return [];
+export function entriesOf({ said }: Profile, sums: KeySums | null): EntryGroup[] {
+  if (!said || !sums) return [];
   const { list } = said.entries;
-  const size = entries.length;
-  const [weight, samples] = [new Float64Array(list.length), new Float64Array(list.length)];
-  for (let stack = 0; stack < size; stack++) {
-    weight[entries[stack]] += sums.weight[stack];
-    samples[entries[stack]] += sums.samples[stack];
-  }
-  // Samples without a stack stand behind all stacks; they are no JavaScript.
-  weight[0] += sums.weight[size];
-  samples[0] += sums.samples[size];
+  const { weight, samples } = sums;
   const rows = list.map((entry, row) => {
     const inferred = entry.is_inferred ? weight[row] : 0;
     return { key: keyOfEntry(entry), entry, weight: weight[row], samples: samples[row], inferred };

@@ -1,7 +1,7 @@
 // Threads: how busy each was, which loop the page opens on, and the bands of the heat map.
 
-import { IDLE, NONE, type Profile, ROLES } from "../data/model.ts";
-import { rowsOf, type Selection, type Summed, stepsTo } from "../select/selection.ts";
+import { IDLE, type Profile, ROLES } from "../data/model.ts";
+import { forRows, rowsOf, type Selection, type Summed, stepsTo } from "../select/selection.ts";
 
 /** More bands than this cannot be told apart. */
 export const MOST_BANDS = 12;
@@ -28,20 +28,12 @@ export function sumThreads(profile: Profile, selection: Selection, reuse?: Threa
   const rows = rowsOf(lane, selection);
   const steps = reuse && stepsTo(reuse, selection, rows);
   const weight = steps ? reuse.weight : new Float64Array(profile.threads.length);
+  const { category } = profile.stacks;
   for (const [first, end, sign] of steps ?? [[...rows, 1]])
-    addRows(profile, { weight, of: selection, rows }, first, end, sign);
+    forRows(lane, selection, [first, end], (row, { thread, weight: weights }, stack) => {
+      if (category[stack] !== IDLE) weight[thread[row]] += sign * weights[row];
+    });
   return { weight, of: selection, rows };
-}
-
-function addRows({ lanes, stacks: { category } }: Profile, sums: ThreadSums, first: number, end: number, sign: number) {
-  const { weight, of } = sums;
-  const { threads, stacks } = of;
-  const { thread, stack, raw, weight: weights } = lanes[of.lane];
-  for (let row = first; row < end; row++) {
-    if (threads !== null && threads[thread[row]] === 0) continue;
-    if (stacks !== null && (raw[row] === NONE || stacks[raw[row]] === 0)) continue;
-    if (category[stack[row]] !== IDLE) weight[thread[row]] += sign * weights[row];
-  }
 }
 
 /** All rows of the busiest main loop: a changed name opens a new row. Null where no main loop ran. */

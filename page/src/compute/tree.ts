@@ -2,7 +2,7 @@
 // only fills in sums, so that a drag costs one pass over samples and one over nodes.
 
 import { NONE, type Profile } from "../data/model.ts";
-import type { StackSums } from "../select/selection.ts";
+import { type StackSums, weigh } from "../select/selection.ts";
 
 export interface Tree {
   /** The node above; a parent always has a smaller row. Node 0 is the root, and its own parent. */
@@ -141,6 +141,8 @@ class Sums implements NodeSums {
   private readonly tree: Tree;
   private totals: { weight: Float64Array; samples: Float64Array } | null = null;
   private isSummed = false;
+  /** What each sample weighs; 0 where they differ. */
+  private equal = 0;
 
   constructor(tree: Tree) {
     this.tree = tree;
@@ -162,16 +164,11 @@ class Sums implements NodeSums {
 
   fill(sums: StackSums): void {
     const { self, selfSamples } = this;
-    self.fill(0);
-    selfSamples.fill(0);
     this.isSummed = false;
-    const { nodeOf } = this.tree;
-    const { weight, samples } = sums;
-    for (let stack = 0; stack < weight.length; stack++) {
-      if (samples[stack] === 0 && weight[stack] === 0) continue;
-      self[nodeOf[stack]] += weight[stack];
-      selfSamples[nodeOf[stack]] += samples[stack];
-    }
+    this.equal = sums.equal;
+    addTo(selfSamples.fill(0), this.tree.nodeOf, sums.samples);
+    if (this.equal > 0) weigh(self, selfSamples, this.equal);
+    else addTo(self.fill(0), this.tree.nodeOf, sums.weight);
   }
 
   private summed(): { weight: Float64Array; samples: Float64Array } {
@@ -179,16 +176,31 @@ class Sums implements NodeSums {
     const { parent } = this.tree;
     this.totals ??= { weight: new Float64Array(parent.length), samples: new Float64Array(parent.length) };
     const { weight, samples } = this.totals;
-    weight.set(this.self);
     samples.set(this.selfSamples);
-    for (let node = parent.length - 1; node > 0; node--) {
-      if (samples[node] === 0 && weight[node] === 0) continue;
-      const above = parent[node];
-      weight[above] += weight[node];
-      samples[above] += samples[node];
+    addUp(samples, parent);
+    if (this.equal > 0) weigh(weight, samples, this.equal);
+    else {
+      weight.set(this.self);
+      addUp(weight, parent);
     }
     this.isSummed = true;
     return this.totals;
+  }
+}
+
+/** Adds each value to the sum of its place. */
+function addTo(sums: Float64Array, places: Int32Array, values: Float64Array): void {
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at];
+    if (value !== 0) sums[places[at]] += value;
+  }
+}
+
+/** Adds what each node has to the node above, from the leaves on. */
+function addUp(values: Float64Array, parent: Int32Array): void {
+  for (let node = parent.length - 1; node > 0; node--) {
+    const value = values[node];
+    if (value !== 0) values[parent[node]] += value;
   }
 }
 

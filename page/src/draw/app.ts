@@ -28,6 +28,8 @@ const VIEW_KEYS: Record<string, View> = {
 };
 
 const LENS_KEYS: Record<string, Lens> = { m: "code", p: "packages", j: "node", e: "everything" };
+/** The address follows the mouse so late: browsers refuse a page that changes it more than a hundred times in 30 s. */
+const ADDRESS_MS = 500;
 /** So many kinds of stacks are kept: a switch back is at once. */
 const MOST_KEPT = 6;
 
@@ -57,6 +59,8 @@ export class App {
   private readonly kept = new Map<string, Profile>();
   private shownStacks = "";
   private isScheduled = false;
+  /** Until the address follows what has moved; 0 where it does. */
+  private addressTimer = 0;
   private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
   /** Of two recordings that are open, the last is shown against the first. */
@@ -75,6 +79,7 @@ export class App {
     this.show();
     window.addEventListener("popstate", () => this.reset(this.fromAddress()));
     window.addEventListener("hashchange", () => this.reset(this.fromAddress()));
+    window.addEventListener("pagehide", () => this.settleAddress());
     window.addEventListener("resize", () => this.schedule());
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.schedule());
     document.addEventListener("keydown", (event) => this.key(event));
@@ -170,10 +175,28 @@ export class App {
 
   /** Changes the state. What goes on while the mouse moves is no step back in the history. */
   update(change: Partial<State>, isStep = true): void {
+    if (isStep) this.settleAddress();
     this.state = { ...this.state, ...change };
-    const hash = `#${toHash(this.state)}`;
-    if (hash !== (location.hash || "#")) history[isStep ? "pushState" : "replaceState"](null, "", hash);
+    if (isStep) this.writeAddress("pushState");
+    else this.addressTimer ||= window.setTimeout(() => this.writeAddress("replaceState"), ADDRESS_MS);
     this.schedule();
+  }
+
+  /** The address of what is shown now. */
+  address(): string {
+    this.settleAddress();
+    return location.href;
+  }
+
+  private settleAddress(): void {
+    if (this.addressTimer !== 0) this.writeAddress("replaceState");
+  }
+
+  private writeAddress(how: "pushState" | "replaceState"): void {
+    clearTimeout(this.addressTimer);
+    this.addressTimer = 0;
+    const hash = `#${toHash(this.state)}`;
+    if (hash !== (location.hash || "#")) history[how](null, "", hash);
   }
 
   /** Selects a function, and shows what is known of it beside the picture. */
@@ -211,6 +234,8 @@ export class App {
   }
 
   private reset(state: State): void {
+    clearTimeout(this.addressTimer);
+    this.addressTimer = 0;
     if (toHash(state) === toHash(this.state)) return;
     this.state = state;
     this.schedule();

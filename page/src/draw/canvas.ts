@@ -15,24 +15,37 @@ export function sized(canvas: HTMLCanvasElement, width: number, height: number):
   return context;
 }
 
+let fontFamily = "";
+
 export function fontOf(size: number): string {
-  return `${size}px ${getComputedStyle(document.body).fontFamily}`;
+  fontFamily ||= getComputedStyle(document.body).fontFamily;
+  return `${size}px ${fontFamily}`;
 }
+
+/** The colours of style.css by theme. To ask for one settles the style of all that changed in this frame. */
+const COLORS = new Map<string, string>();
 
 /** The colours of style.css, each as a canvas takes it: `light-dark(…)` is for elements alone. */
 export function themeColors(): (name: string) => string {
-  const styles = getComputedStyle(document.documentElement);
-  const { colorScheme } = styles;
-  const isDark = colorScheme === "light dark" ? prefersDark() : colorScheme === "dark";
+  const isDark = isThemeDark();
   return (name) => {
-    const value = styles.getPropertyValue(name).trim();
-    const [, light, dark] = value.match(/^light-dark\((.*), *(.*)\)$/) ?? [value, value, value];
-    return isDark ? dark : light;
+    const key = `${name} ${isDark}`;
+    const color = COLORS.get(key) ?? colorOf(name, isDark);
+    COLORS.set(key, color);
+    return color;
   };
 }
 
-function prefersDark(): boolean {
-  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+function colorOf(name: string, isDark: boolean): string {
+  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const [, light, dark] = value.match(/^light-dark\((.*), *(.*)\)$/) ?? [value, value, value];
+  return isDark ? dark : light;
+}
+
+/** Whether the page is dark: as the reader has chosen, else as the system is. */
+function isThemeDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
 /** As much of a text as fits, with an ellipsis. */

@@ -41,6 +41,15 @@ export function refill(container: HTMLElement, ...children: Child[]): void {
   all.find((element) => element.dataset.key === key)?.focus({ preventScroll: true });
 }
 
+const KEYS = new WeakMap<HTMLElement, string>();
+
+/** The same, unless what they were made from last had the same key: new elements cost style and layout in each frame. */
+export function refillOnce(container: HTMLElement, key: string, make: () => Child[]): void {
+  if (KEYS.get(container) === key) return;
+  KEYS.set(container, key);
+  refill(container, ...make());
+}
+
 /** Makes these the children, in this order. What is in its place already is not touched; the focus stays. */
 export function arrange(container: HTMLElement, children: readonly HTMLElement[]): void {
   const active = document.activeElement;

@@ -34,6 +34,8 @@ export interface Summed {
 export interface StackSums extends Summed {
   weight: Float64Array;
   samples: Float64Array;
+  /** What each sample weighs; 0 where they differ. */
+  equal: number;
   total: number;
   count: number;
 }
@@ -47,6 +49,7 @@ export function sumStacks(profile: Profile, selection: Selection, reuse?: StackS
   const sums = reuse ?? {
     weight: new Float64Array(size + 1),
     samples: new Float64Array(size + 1),
+    equal: 0,
     total: 0,
     count: 0,
     of: selection,
@@ -59,9 +62,14 @@ export function sumStacks(profile: Profile, selection: Selection, reuse?: StackS
   }
   [sums.of, sums.rows] = [selection, rows];
   for (const [first, end, sign] of steps ?? [[...rows, 1]]) addRows(profile, sums, first, end, sign);
-  const { weight, samples } = sums;
-  if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
+  sums.equal = lane?.equal ?? 0;
+  if (sums.equal > 0) weigh(sums.weight, sums.samples, sums.equal);
   return sums;
+}
+
+/** Weights of samples that all weigh the same: in order, which is faster than adding both from place to place. */
+export function weigh(weight: Float64Array, samples: Float64Array, equal: number): void {
+  for (let at = 0; at < weight.length; at++) weight[at] = samples[at] * equal;
 }
 
 /** Rows to add (1) or to take away (-1). */
@@ -117,22 +125,88 @@ function addRows(profile: Profile, sums: StackSums, first: number, end: number, 
   sums.count += count;
 }
 
+type Lane = Profile["lanes"][0];
+
 /** Calls `each` for every selected row, in the order of time. */
 export function forEachRow(
   profile: Profile,
   selection: Selection,
-  each: (row: number, lane: Profile["lanes"][0], stack: number) => void,
+  each: (row: number, lane: Lane, stack: number) => void,
 ): void {
   const lane = profile.lanes[selection.lane];
-  if (!lane) return;
-  const { threads, stacks } = selection;
-  const [first, end] = rowsOf(lane, selection);
+  if (lane) forRows(lane, selection, rowsOf(lane, selection), each);
+}
+
+/** The same of some of the lane's rows, whatever the range. */
+export function forRows(
+  lane: Lane,
+  { threads, stacks }: Selection,
+  [first, end]: readonly [number, number],
+  each: (row: number, lane: Lane, stack: number) => void,
+): void {
   for (let row = first; row < end; row++) {
     if (threads && threads[lane.thread[row]] === 0) continue;
     const raw = lane.raw[row];
     if (stacks && (raw === NONE || stacks[raw] === 0)) continue;
     each(row, lane, lane.stack[row]);
   }
+}
+
+/** Sums by what each stack belongs to: its category, its entry. */
+export interface KeySums extends Summed {
+  weight: Float64Array;
+  samples: Float64Array;
+}
+
+/** What stacks belong to. */
+export interface Keys {
+  /** Of each stack. */
+  of: ArrayLike<number>;
+  /** Of samples without a stack. */
+  none: number;
+  /** How many keys there are. */
+  count: number;
+}
+
+/**
+ * `sums` by key. `reuse` is an old result that is not needed any more: where the range moved by little, only what came in
+ * and left is looked at.
+ */
+export function sumByKey(profile: Profile, sums: StackSums, keys: Keys, reuse?: KeySums): KeySums {
+  const { of, rows } = sums;
+  const steps = reuse && stepsTo(reuse, of, rows);
+  if (!reuse || !steps) return { weight: ofKeys(keys, sums.weight), samples: ofKeys(keys, sums.samples), of, rows };
+  for (const [first, end, sign] of steps) addKeys(profile, reuse, keys, of, [first, end], sign);
+  return { ...reuse, of, rows };
+}
+
+/** A plain loop, as that of `addRows`: the places of stacks are fetched from all over the memory. */
+function addKeys(
+  { lanes }: Profile,
+  { weight, samples }: KeySums,
+  keys: Keys,
+  { lane: id, threads, stacks }: Selection,
+  [first, end]: readonly [number, number],
+  sign: number,
+): void {
+  const { thread, stack, raw, weight: weights, unit } = lanes[id];
+  const isCount = unit === "count";
+  for (let row = first; row < end; row++) {
+    if (threads !== null && threads[thread[row]] === 0) continue;
+    if (stacks !== null && (raw[row] === NONE || stacks[raw[row]] === 0)) continue;
+    const key = stack[row] === NONE ? keys.none : keys.of[stack[row]];
+    const own = sign * weights[row];
+    weight[key] += own;
+    samples[key] += isCount ? own : sign;
+  }
+}
+
+function ofKeys({ of, none, count }: Keys, values: Float64Array): Float64Array {
+  const sums = new Float64Array(count);
+  const size = values.length - 1;
+  for (let stack = 0; stack < size; stack++) sums[of[stack]] += values[stack];
+  sums[none] += values[size];
+  return sums;
 }
 
 /** The rows of a lane that are in the selected range. */
@@ -211,4 +285,11 @@ function topmost(profile: Profile, { kind, id }: Item): Uint8Array {
     has[stack] = value === id ? 1 : 0;
   }
   return has;
+}
+
+/** 1 for each of these rows. */
+export function maskOf(ids: readonly number[], size: number): Uint8Array {
+  const mask = new Uint8Array(size);
+  for (const id of ids) if (id < size) mask[id] = 1;
+  return mask;
 }

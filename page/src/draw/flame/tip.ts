@@ -13,13 +13,17 @@ export class Tip {
     this.element.classList.add("hidden");
   }
 
-  /** Shows it or not, near the mouse and inside the window. */
+  /**
+   * Shows it or not, near the mouse, on the side where the window has more room: to measure it would cost a layout in
+   * every frame of a drag.
+   */
   place(isShown: boolean, { clientX, clientY }: Pick<PointerEvent, "clientX" | "clientY">): void {
     this.element.classList.toggle("hidden", !isShown);
-    const { offsetWidth, offsetHeight, style } = this.element;
-    const isLow = clientY + 18 + offsetHeight > innerHeight;
-    const y = isLow ? clientY - offsetHeight - 12 : clientY + 18;
-    style.left = `${Math.max(4, Math.min(clientX + 12, innerWidth - offsetWidth - 8))}px`;
-    style.top = `${Math.max(4, y)}px`;
+    const { style } = this.element;
+    const [isLow, isRight] = [clientY > innerHeight / 2, clientX > innerWidth / 2];
+    style.left = isRight ? "auto" : `${clientX + 12}px`;
+    style.right = isRight ? `${innerWidth - clientX + 12}px` : "auto";
+    style.top = isLow ? "auto" : `${clientY + 18}px`;
+    style.bottom = isLow ? `${innerHeight - clientY + 12}px` : "auto";
   }
 }

@@ -10,6 +10,7 @@ import type { App, Part } from "../app.ts";
 import { button, h, refill } from "../dom.ts";
 import { editorAddress } from "../editor.ts";
 import { panelPart } from "../panel/panel.ts";
+import { Size } from "../size.ts";
 import { sourceView } from "../tables/source.ts";
 import { SourceTexts } from "../tables/source-text.ts";
 import { topTable } from "../tables/top.ts";
@@ -80,6 +81,9 @@ class FlameView {
   private cursor: ShownBox | null = null;
   private hovered: ShownBox | null = null;
   private width = 0;
+  private readonly size: Size;
+  /** How far the picture is scrolled, as the browser said last. */
+  private scrolled = 0;
   private lastHome = "";
   private lastSearch = "";
   private tableTimer = 0;
@@ -94,6 +98,7 @@ class FlameView {
     const around = [table, tip.element, menu.element];
     this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...pictures, ...around);
     this.foot = h("footer", { class: "foot" }, this.current, this.legend);
+    this.size = new Size(scroll, () => app.schedule());
     this.listen();
   }
 
@@ -117,6 +122,7 @@ class FlameView {
       if (!this.cursor && canvas.matches(":focus-visible")) this.moveTo(homeBox(this.picture));
     });
     this.scroll.addEventListener("scroll", () => {
+      this.scrolled = this.scroll.scrollTop;
       this.leave();
       this.paint();
     });
@@ -141,7 +147,7 @@ class FlameView {
   private renderPicture(): void {
     const { app, scroll, note } = this;
     scroll.classList.remove("hidden");
-    this.width = Math.max(100, scroll.clientWidth);
+    this.width = Math.max(100, this.size.width);
     this.picture = pictureOf(app.derived, app.state, this.width);
     renderHalves(app, this.picture, this.halves);
     renderTimeAxis(app, this.axis, this.width);
@@ -173,18 +179,24 @@ class FlameView {
   /** In another picture the eye starts at its home row; in the same one nothing moves. */
   private scrollHome(): void {
     const { view, isUpward, zoom, function: id } = this.app.state;
-    const height = Math.max(1, this.scroll.clientHeight);
+    const height = Math.max(1, this.size.height);
     this.space.style.height = `${Math.max(0, this.picture.rows.length * ROW - height)}px`;
     const home = `${view}|${isUpward}|${zoom}|${id}`;
     const above = view === "sandwich" ? height / 2 : 0;
-    if (home !== this.lastHome) this.scroll.scrollTop = Math.max(0, this.picture.home * ROW - above);
+    if (home !== this.lastHome) this.scrollTo(Math.max(0, this.picture.home * ROW - above));
     this.lastHome = home;
   }
 
+  /** As far as there is something to scroll to. */
+  private scrollTo(top: number): void {
+    this.scroll.scrollTop = top;
+    this.scrolled = this.scroll.scrollTop;
+  }
+
   private paint(): void {
-    const { picture, width, hovered, cursor } = this;
-    const { scrollTop, clientHeight } = this.scroll;
-    this.painter.paint(this.canvas, { picture, width, height: Math.max(1, clientHeight), scrollTop, hovered, cursor });
+    const { picture, width, hovered, cursor, scrolled: scrollTop } = this;
+    const height = Math.max(1, this.size.height);
+    this.painter.paint(this.canvas, { picture, width, height, scrollTop, hovered, cursor });
   }
 
   /** The line under the picture. */
@@ -200,7 +212,7 @@ class FlameView {
 
   private boxAt(clientX: number, clientY: number): ShownBox | null {
     const area = this.canvas.getBoundingClientRect();
-    const row = this.picture.rows[Math.floor((clientY - area.top + this.scroll.scrollTop) / ROW)] ?? [];
+    const row = this.picture.rows[Math.floor((clientY - area.top + this.scrolled) / ROW)] ?? [];
     const x = clientX - area.left;
     return row.find((box) => x >= box.x && x < box.x + Math.max(1, box.width)) ?? null;
   }
@@ -267,9 +279,9 @@ class FlameView {
   private moveTo(box: ShownBox | null): void {
     if (!box) return;
     this.cursor = box;
-    const [y, height] = [box.row * ROW, this.scroll.clientHeight];
-    if (y < this.scroll.scrollTop) this.scroll.scrollTop = y;
-    else if (y + ROW > this.scroll.scrollTop + height) this.scroll.scrollTop = y + ROW - height;
+    const [y, height] = [box.row * ROW, this.size.height];
+    if (y < this.scrolled) this.scrollTo(y);
+    else if (y + ROW > this.scrolled + height) this.scrollTo(y + ROW - height);
     this.paint();
     this.tell(box);
   }
@@ -317,7 +329,7 @@ class FlameView {
 
   private openMenuUnder(box: ShownBox): void {
     const area = this.canvas.getBoundingClientRect();
-    const y = area.top + (box.row + 1) * ROW - this.scroll.scrollTop;
+    const y = area.top + (box.row + 1) * ROW - this.scrolled;
     this.openMenu(box, area.left + Math.max(0, box.x) + 10, y);
   }
 

@@ -74,7 +74,7 @@ function exportMenu(app: App): HTMLElement {
       summary.textContent = "export ▾";
     }, TOLD_MS);
   };
-  const copyLink = () => void copied(location.href).then((isCopied) => tell(isCopied ? "copied" : "cannot copy here"));
+  const copyLink = () => void copied(app.address()).then((isCopied) => tell(isCopied ? "copied" : "cannot copy here"));
   const isServed = app.library?.isOneFile === false;
   content.append(
     h("span", { class: "contents" }),

@@ -3,14 +3,16 @@
 
 import { stateOfSpan } from "../../compute/findings.ts";
 import { cellAt, type Heat, ROW_CHOICES, rangeMovedBy, rangeOfCells } from "../../compute/heat.ts";
+import { keyOf } from "../../compute/kept.ts";
 import type { Lane } from "../../data/model.ts";
 import type { Span } from "../../data/said.ts";
 import { BANDS, MAP_BY } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { css, ramp } from "../colors.ts";
-import { button, choice, h, picker, plainTable, refill } from "../dom.ts";
+import { button, choice, h, picker, plainTable, refill, refillOnce } from "../dom.ts";
 import { drop } from "../drop.ts";
 import { Tip } from "../flame/tip.ts";
+import { Size } from "../size.ts";
 import { amount, duration, plural, seconds, thousands } from "../text.ts";
 import { renderCategories } from "./categories.ts";
 import { linesOfCells, marksAt } from "./cell.ts";
@@ -68,6 +70,7 @@ class HeatView {
   private readonly categories = h("div", {});
   private readonly times: HTMLElement;
   private readonly picker: RangePicker;
+  private readonly size: Size;
 
   private frame: Frame | null = null;
   /** What the cells were painted from: the same sums are the same object. */
@@ -87,6 +90,7 @@ class HeatView {
     const head = h("div", { class: "row map-row" }, fold, threads.element, options);
     this.element = h("section", { class: "map", "aria-label": "Time" }, head, this.times);
     this.picker = new RangePicker(app, canvas, this);
+    this.size = new Size(this.map, () => app.schedule());
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("pointermove", (event) => this.tip.place(this.frame !== null, event));
     canvas.addEventListener("pointerleave", () => this.tip.hide());
@@ -133,30 +137,33 @@ class HeatView {
   }
 
   private renderOptions(): void {
+    const { derived, state } = this.app;
+    const counts = state.isMapFolded ? [] : [derived.bands(state).length, derived.allBands(state).length];
+    const key = keyOf(state, "mapBy", "bands", "rows", "isMapFolded") + counts;
+    refillOnce(this.options, key, () => this.optionsOf(counts));
+  }
+
+  private optionsOf([few, all]: readonly number[]): (HTMLElement | false)[] {
     const { app } = this;
     const { mapBy, bands, rows, isMapFolded } = app.state;
     const words = Object.fromEntries(ROW_CHOICES.map((count) => [count, count ? `${count} rows` : "rows: auto"]));
     const choose = (count: string) => app.update({ rows: Number(count) });
+    // Where there are more bands than the map has room for.
+    const bandCount =
+      few < all && h("span", { class: "quiet", id: "band-count" }, `busiest ${few} of ${thousands(all)}`);
     const ofMap = [
       this.legend,
       choice("map by", MAP_BY, mapBy, (by) => app.update({ mapBy: by }), {}, MAP_TITLES),
       picker("bands", BANDS, bands, (by) => app.update({ bands: by }), BAND_WORDS),
-      this.bandCount(),
+      bandCount,
       bands === "all" && picker("rows", ROW_CHOICES.map(String), String(rows), choose, words),
     ];
-    refill(this.options, ...(isMapFolded ? [] : ofMap), this.stalls.element);
-  }
-
-  /** Where there are more bands than the map has room for. */
-  private bandCount(): HTMLElement | null {
-    const { derived, state } = this.app;
-    const [few, all] = [derived.bands(state).length, derived.allBands(state).length];
-    return few < all ? h("span", { class: "quiet", id: "band-count" }, `busiest ${few} of ${thousands(all)}`) : null;
+    return [...(isMapFolded ? [] : ofMap), this.stalls.element];
   }
 
   private renderMap(): void {
     const { app } = this;
-    const width = Math.max(200, Math.floor(this.map.clientWidth));
+    const width = Math.max(200, Math.floor(this.size.width));
     const frame = frameOf(app, width);
     this.frame = frame;
     const row = window.matchMedia("(pointer: coarse)").matches ? LIST_ROW_BY_TOUCH : LIST_ROW;

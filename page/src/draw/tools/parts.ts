@@ -1,9 +1,10 @@
 // The bars above the big picture: which view of which stacks; and where in it, what is hidden, what is selected and what
 // that is compared with. The second has room for what comes with a selection, so that nothing moves while it is dragged.
 
+import { keyOf } from "../../compute/kept.ts";
 import { COLOR_BY, isTable, LENSES, type Lens, SIDES, type State, type View } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, picker, quiet, refill, say, toggle } from "../dom.ts";
+import { button, choice, h, picker, quiet, refill, refillOnce, say, toggle } from "../dom.ts";
 import { clock, duration, plural, thousands } from "../text.ts";
 import { rangeText } from "../words.ts";
 import { comparing } from "./compare.ts";
@@ -53,9 +54,14 @@ export function toolParts(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
   const trail = new Trail(app);
   return [
-    { element: tabs, render: () => refill(tabs, lenses(app), views(app), ...awaits(app)) },
+    { element: tabs, render: () => renderTabs(app, tabs) },
     { element: trail.element, render: () => trail.render() },
   ];
+}
+
+function renderTabs(app: App, tabs: HTMLElement): void {
+  const key = app.lens + keyOf(app.state, "view", "isPhysical");
+  refillOnce(tabs, key, () => [lenses(app), views(app), ...awaits(app)]);
 }
 
 function lenses(app: App): HTMLElement {
@@ -106,7 +112,9 @@ class Trail {
       "aria-label": "Clear the selection",
     });
     refill(this.actions, app.state.range && clear, ...comparing(app));
-    refill(this.options, ...options(app));
+    const isCompared = app.derived.against.base(app.state) !== null;
+    const key = isCompared + keyOf(app.state, "view", "sides", "isUpward", "colorBy");
+    refillOnce(this.options, key, () => options(app, isCompared));
   }
 }
 
@@ -125,10 +133,9 @@ function selectionText({ state, profile, derived }: App): string {
 }
 
 /** How the picture is drawn. */
-function options(app: App): HTMLElement[] {
+function options(app: App, isCompared: boolean): HTMLElement[] {
   const { state } = app;
   if (isTable(state)) return [];
-  const isCompared = app.derived.against.base(state) !== null;
   const chooseSides = (sides: State["sides"]) => app.update({ sides });
   const sides = choice("sides", SIDES, state.sides, chooseSides, SIDE_WORDS, SIDE_TITLES);
   const flip = () => app.update({ isUpward: !state.isUpward });
