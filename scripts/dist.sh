@@ -84,7 +84,7 @@ knows_packed_relocations() {
 build() {
   local target=$1 flags
   say "building for $target by the profile $profile"
-  rustup target add "$target" >/dev/null 2>&1 || say "rustup cannot add $target: is it there already?"
+  scripts/rustup-target.sh "$target" 2>/dev/null || say "rustup cannot add $target: is it there already?"
   mapfile -t flags < <(flags_of "$target")
   CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f'; printf '%s' "${flags[*]}") \
     cargo build --quiet --locked -p nodescope --profile "$profile" --target "$target"

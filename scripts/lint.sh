@@ -59,7 +59,7 @@ check_targets() {
 check_for() {
   local target targets=()
   for target in $1; do
-    if rustup target add "$target" >/dev/null 2>&1; then
+    if scripts/rustup-target.sh "$target" 2>/dev/null; then
       targets+=(--target "$target")
     else
       skip "the target $target" 'cannot be installed'

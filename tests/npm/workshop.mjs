@@ -136,7 +136,7 @@ export async function end(child) {
 }
 
 export async function until(what, condition) {
-  for (const limit = Date.now() + 30_000; !condition(); ) {
+  for (const limit = Date.now() + 30_000; !(await condition()); ) {
     if (Date.now() > limit) throw new Error(`${what} did not happen`);
     await new Promise((tick) => setTimeout(tick, 20));
   }

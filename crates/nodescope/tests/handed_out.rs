@@ -114,7 +114,8 @@ pub fn program_for(target: &str, variable: &str, name: &str) -> Result<String, S
 
 /// Has rustc know a target.
 fn add_target(target: &str) -> Result<(), String> {
-    let installed = Command::new("rustup").args(["target", "add", target]).output();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/rustup-target.sh");
+    let installed = Command::new(script).arg(target).output();
     match installed.is_ok_and(|output| output.status.success()) {
         true => Ok(()),
         false => Err(format!("rustup cannot add the target {target}")),
