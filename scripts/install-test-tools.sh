@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need beyond Rust and Node.js. Silent when everything is there, and it never fails: the tests
-# say what they skip.
+# say what they skip. What comes from different places comes at the same time.
 #
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - a second one: Debian's firefox-esr by apt (as root)
@@ -47,6 +47,7 @@ quiet() {
 
 # Where not all of them exist, as on another distribution, those that do.
 apt_install() {
+  [ $# -gt 0 ] || return 0
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
   local package failed=0
   say "apt-get install $*"
@@ -65,6 +66,8 @@ is_new_node() {
 has_pip() { python3 -m pip --version >/dev/null 2>&1 || apt_install python3-pip || { say 'python3 -m pip is missing'; return 1; }; }
 
 has_npm() { command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }; }
+
+is_debian() { grep -qx 'ID=debian' /etc/os-release 2>/dev/null; }
 
 # fetch_node RELEASE: into a folder of its own in the cache, unless it is there and runs.
 fetch_node() {
@@ -106,15 +109,20 @@ install_node() {
 install_nodes() {
   local release
   for release in "${node_releases[@]}" "${odd_releases[@]}"; do fetch_node "$release"; done
-  for release in "${musl_releases[@]}"; do fetch_musl_node "$release"; done
-  fetch_debian_node
   for release in "${other_runtimes[@]}"; do fetch_runtime $release; done
+  can_have_wine || return
+  for release in "${windows_releases[@]}"; do fetch_windows_node "$release"; done
+}
+
+install_musl_nodes() {
+  local release
+  for release in "${musl_releases[@]}"; do fetch_musl_node "$release"; done
 }
 
 # The builds for musl use relocations that musl knows from 1.2.4 on; Debian 12 has an older one, and Debian 13's needs
 # nothing but itself.
 install_musl() {
-  [ "$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null && command -v dpkg >/dev/null || return 1
+  [ "$(id -u)" = 0 ] && is_debian && command -v dpkg >/dev/null || return 1
   local version folder=$cache/musl mirror options
   version=$(dpkg-query --show --showformat '${Version}' musl 2>/dev/null)
   dpkg --compare-versions "$version" ge 1.2.4 && return
@@ -161,7 +169,7 @@ END
 fetch_debian_node() {
   local folder=$cache/node-debian library version packages package
   [ -x "$folder/usr/bin/node" ] && return
-  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && command -v dpkg-deb >/dev/null || return
+  is_debian && command -v dpkg-deb >/dev/null || return
   library=$(apt-cache pkgnames libnode 2>/dev/null | grep -E '^libnode[0-9]+$' | sort -V | tail -n 1)
   version=$(apt-cache policy "$library" 2>/dev/null | awk '/Candidate:/ { print $2 }')
   [ -n "$version" ] || { say 'apt knows no libnode'; return 1; }
@@ -174,13 +182,7 @@ fetch_debian_node() {
   rm -rf "$folder.part/packages" "$folder" && mv "$folder.part" "$folder"
 }
 
-install_wine() {
-  local release
-  [ "$(uname -m)" = x86_64 ] && grep -qxE 'ID=(debian|ubuntu)' /etc/os-release 2>/dev/null || return
-  command -v wine >/dev/null && command -v x86_64-w64-mingw32-gcc >/dev/null ||
-    apt_install wine wine64 gcc-mingw-w64-x86-64-posix || return
-  for release in "${windows_releases[@]}"; do fetch_windows_node "$release"; done
-}
+can_have_wine() { [ "$(uname -m)" = x86_64 ] && grep -qxE 'ID=(debian|ubuntu)' /etc/os-release 2>/dev/null; }
 
 # fetch_windows_node RELEASE: into a folder of its own in the cache, unless it is there.
 fetch_windows_node() {
@@ -194,19 +196,9 @@ fetch_windows_node() {
     mv "$folder.part" "$folder"
 }
 
-# The tests start a daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.
-install_docker() {
-  command -v dockerd >/dev/null && return
-  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && RUNLEVEL=1 apt_install docker.io
-}
-
 # install_packages FOLDER: what its package-lock.json lists.
 install_packages() {
-  [ -e "$root/$1/package-lock.json" ] || return
-  [ "$root/$1/node_modules/.package-lock.json" -nt "$root/$1/package-lock.json" ] && return
-  has_npm || return 1
-  say "npm ci in $1"
-  (cd "$root/$1" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$root/$1/node_modules/.package-lock.json"
+  has_npm && quiet "$root/scripts/npm-ci.sh" "$1"
 }
 
 # The packages that tests record: installed beside the Nodes, so that a clone stays clean.
@@ -239,12 +231,9 @@ find_browser() {
   find "$cache/browsers" -type f \( -name chrome-headless-shell -o -name headless_shell \) 2>/dev/null | sort | tail -n 1 | grep .
 }
 
-# Ubuntu's chromium is a snap, which needs a running snapd; so only Debian's comes by apt.
+# Where Debian's did not come.
 install_browser() {
   [ -n "${CHROMIUM:-}" ] || find_browser >/dev/null && return
-  if grep -qx 'ID=debian' /etc/os-release 2>/dev/null && apt_install chromium fonts-dejavu-core; then
-    return
-  fi
   [ -d "$browser_tests/node_modules/playwright-core" ] || return
   say "downloading a browser into $cache/browsers"
   local with_libraries=()
@@ -253,24 +242,35 @@ install_browser() {
   quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
 }
 
-# Elsewhere it is a snap, too, or has another name; FIREFOX names one that is there.
-install_firefox() {
-  [ -n "${FIREFOX:-}" ] || command -v firefox-esr firefox >/dev/null && return
-  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && apt_install firefox-esr
-}
-
 # Ubuntu has a perf for each kernel.
 perf_package() { if grep -qx 'ID=ubuntu' /etc/os-release 2>/dev/null; then echo linux-tools-generic; else echo linux-perf; fi; }
 
-# No test fails without them.
-install_judges() {
-  local name missing=()
-  for name in zsh fish; do command -v "$name" >/dev/null || missing+=("$name"); done
-  command -v man >/dev/null || missing+=(man-db)
-  command -v perf >/dev/null || missing+=("$(perf_package)")
-  command -v nm >/dev/null || missing+=(binutils)
-  command -v qemu-aarch64 qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
-  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+# want PROGRAM PACKAGE...: packages of the distribution, unless the program is there.
+want() {
+  command -v "$1" >/dev/null || wanted+=("${@:2}")
+}
+
+# All in one go. No test fails without them.
+install_system_packages() {
+  local wanted=()
+  want zsh zsh
+  want fish fish
+  want man man-db
+  want perf "$(perf_package)"
+  want nm binutils
+  command -v qemu-aarch64-static >/dev/null || want qemu-aarch64 qemu-user-static
+  if can_have_wine; then
+    want wine wine wine64
+    want x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64-posix
+  fi
+  # Elsewhere Docker has a repository of its own, and browsers are snaps, which need a running snapd.
+  if is_debian; then
+    want dockerd docker.io
+    [ -n "${CHROMIUM:-}" ] || find_browser >/dev/null || wanted+=(chromium fonts-dejavu-core)
+    [ -n "${FIREFOX:-}" ] || command -v firefox >/dev/null || want firefox-esr firefox-esr
+  fi
+  # Tests start a Docker daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.
+  RUNLEVEL=1 apt_install "${wanted[@]}"
 }
 
 # No root is needed, and nothing is installed: only the one program is taken out.
@@ -288,21 +288,33 @@ install_pprof() {
   rm -f "$cache/go/$package"_*.deb "$tools/pprof.part"
 }
 
+from_the_distribution() {
+  install_system_packages
+  install_musl_nodes
+  fetch_debian_node
+  install_pprof
+}
+
+from_npm() {
+  local folder
+  for folder in page tests/browser tests/docs tests/npm; do install_packages "$folder"; done
+  install_recorded_packages
+  install_transpilers
+}
+
 mkdir -p "$tools"
-install_judges
+# Who comes while another installs waits for it. Where there is no flock, as on macOS, nothing waits.
+if command -v flock >/dev/null; then
+  exec 9>"$cache/install.lock"
+  flock 9
+fi
+has_npm
 install_node
 PATH=$tools:$PATH
-install_nodes
-install_docker
-install_wine
-install_packages page
-install_packages tests/browser
-install_packages tests/docs
-install_packages tests/npm
-install_recorded_packages
-install_transpilers
+from_the_distribution 9>&- &
+install_nodes 9>&- &
+from_npm 9>&- &
+wait
 install_browser
-install_firefox
-install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }
 exit 0

@@ -75,8 +75,7 @@ check_for() {
 # (biome.json and page/biome.json).
 check_page() {
   has npm https://nodejs.org || return
-  [ page/node_modules/.package-lock.json -nt page/package-lock.json ] ||
-    check 'npm ci in page' npm --prefix page ci --ignore-scripts --no-audit --no-fund
+  check 'npm packages of the page' scripts/npm-ci.sh page
   check 'TypeScript and JavaScript' npm --prefix page run --silent check
 }
 

@@ -19,7 +19,7 @@ fi
 
 cargo build --quiet
 for folder in tests/browser tests/docs; do
-  [ -d $folder/node_modules ] || npm ci --prefix $folder --ignore-scripts --no-audit --no-fund
+  scripts/npm-ci.sh $folder
 done
 NODESCOPE_UPDATE=1 node --test --test-reporter=spec --test-name-pattern='^(README|docs/demo|docs/page)' tests/docs/demo.test.mjs
 

@@ -190,6 +190,7 @@ describe("a recording made by hand", () => {
     assert.match(await click(BLOCKED), /lane=1/);
     // It is no first click of a range.
     await page.mouse.move(area.x + map.xOf(9000), area.y + 20);
+    await settled(page);
     assert.match(await page.evaluate(() => location.hash), /range=3-3\.6/);
     await page.keyboard.press("Escape");
   });

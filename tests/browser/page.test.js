@@ -78,8 +78,9 @@ async function selected(page) {
   return { samples: Number(samples), weight: Number(weight) };
 }
 
+/** The address follows what goes on under the mouse twice a second. */
 async function hashOf(page) {
-  await drawn(page);
+  await settled(page);
   const words = (await page.evaluate(() => location.hash)).slice(1).split("&").filter(Boolean);
   return Object.fromEntries(words.map((word) => word.split("=").map(decodeURIComponent)));
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::program::running::{Folded, Running, cache, can_record, is_function, musl_nodes, nodes};
+use crate::program::running::{
+    Folded, Running, cache, can_record, is_function, musl_nodes, nodes, some_nodes,
+};
 use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 use crate::skip::skip;
 
@@ -33,7 +35,7 @@ fn routes_are_the_callers_of_what_they_await() {
     if !can_record() {
         return;
     }
-    for (release, node) in nodes() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("awaits-{release}"));
         let script = scratch.file("routes.js", ROUTES.as_bytes());
         let target = ["--", &*node.display().to_string(), &script];
@@ -146,7 +148,7 @@ fn a_dump_says_what_awaits_a_loop_that_hangs() {
     if !can_record() {
         return;
     }
-    for (release, node) in nodes() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("awaits-dump-{release}"));
         let script = scratch.file("hangs.js", HANGS.as_bytes());
         let running = Running::start(Command::new(node).arg(script));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::running::{PATIENCE, Running, can_record, nodes};
+use crate::program::running::{PATIENCE, Running, can_record, nodes, some_nodes};
 use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
 use crate::skip::skip;
 
@@ -161,7 +161,7 @@ fn a_regular_expression_and_native_code_are_found_with_their_callers() {
     if !can_record() {
         return;
     }
-    for (release, node) in nodes() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("dump-native-{release}"));
         let running = start(&node, &scratch, REGEXP, &[]);
         let dump =
@@ -190,7 +190,7 @@ fn a_regular_expression_and_native_code_are_found_with_their_callers() {
 
 #[test]
 fn a_sleeping_thread_has_its_stack() {
-    for (release, node) in nodes() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("dump-sleep-{release}"));
         let fifo = scratch.path("fifo");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());

@@ -15,12 +15,12 @@ export class Tip {
 
   /**
    * Shows it or not, near the mouse, on the side where the window has more room: to measure it would cost a layout in
-   * every frame of a drag.
+   * every frame of a drag. What stands above a place that it must not hide is shown below that place.
    */
-  place(isShown: boolean, { clientX, clientY }: Pick<PointerEvent, "clientX" | "clientY">): void {
+  place(isShown: boolean, { clientX, clientY }: Pick<PointerEvent, "clientX" | "clientY">, isBelow = false): void {
     this.element.classList.toggle("hidden", !isShown);
     const { style } = this.element;
-    const [isLow, isRight] = [clientY > innerHeight / 2, clientX > innerWidth / 2];
+    const [isLow, isRight] = [!isBelow && clientY > innerHeight / 2, clientX > innerWidth / 2];
     style.left = isRight ? "auto" : `${clientX + 12}px`;
     style.right = isRight ? `${innerWidth - clientX + 12}px` : "auto";
     style.top = isLow ? "auto" : `${clientY + 18}px`;

@@ -84,6 +84,8 @@ class FlameView {
   private readonly size: Size;
   /** How far the picture is scrolled, as the browser said last. */
   private scrolled = 0;
+  /** What took room from the picture when its size was asked for. */
+  private lastAround = "";
   private lastHome = "";
   private lastSearch = "";
   private tableTimer = 0;
@@ -146,7 +148,11 @@ class FlameView {
 
   private renderPicture(): void {
     const { app, scroll, note } = this;
-    scroll.classList.remove("hidden");
+    if (scroll.classList.contains("hidden")) {
+      scroll.classList.remove("hidden");
+      this.scrolled = scroll.scrollTop;
+    }
+    this.settleSize();
     this.width = Math.max(100, this.size.width);
     this.picture = pictureOf(app.derived, app.state, this.width);
     renderHalves(app, this.picture, this.halves);
@@ -154,6 +160,7 @@ class FlameView {
     note.classList.toggle("hidden", this.picture.note === "");
     scroll.classList.toggle("hidden", this.picture.note !== "");
     refill(note, this.picture.note, this.picture.note !== "" && isNarrowed(app.state) && this.showAll());
+    this.settleSize();
     this.scrollHome();
     this.hovered = null;
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
@@ -169,6 +176,15 @@ class FlameView {
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
   }
 
+  /** What stands around the picture may have come or gone in this frame: then its size is asked for again. */
+  private settleSize(): void {
+    const beside = this.element.parentElement?.children ?? [];
+    const around = [...beside, this.note, this.halves, this.axis];
+    const shown = around.map((element) => !element.classList.contains("hidden")).join();
+    if (shown !== this.lastAround) this.size.forget();
+    this.lastAround = shown;
+  }
+
   /** The way back from a selection that has nothing. */
   private showAll(): HTMLElement {
     return button("show all", "show-all", () => this.app.update(NARROWED_BY_NOTHING), {
@@ -180,7 +196,10 @@ class FlameView {
   private scrollHome(): void {
     const { view, isUpward, zoom, function: id } = this.app.state;
     const height = Math.max(1, this.size.height);
-    this.space.style.height = `${Math.max(0, this.picture.rows.length * ROW - height)}px`;
+    const hiddenHeight = Math.max(0, this.picture.rows.length * ROW - height);
+    this.space.style.height = `${hiddenHeight}px`;
+    // As the browser does, which says so too late for this frame.
+    this.scrolled = Math.min(this.scrolled, hiddenHeight);
     const home = `${view}|${isUpward}|${zoom}|${id}`;
     const above = view === "sandwich" ? height / 2 : 0;
     if (home !== this.lastHome) this.scrollTo(Math.max(0, this.picture.home * ROW - above));

@@ -232,7 +232,7 @@ class HeatView {
     this.tip.fill(lines);
     const area = this.canvas.getBoundingClientRect();
     const last = selectedRects(frame, range).at(-1);
-    if (last) this.tip.place(true, { clientX: area.left + last.x + last.width, clientY: area.bottom });
+    if (last) this.tip.place(true, { clientX: area.left + last.x + last.width, clientY: area.bottom }, true);
   }
 
   rest(): void {
