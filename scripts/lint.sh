@@ -50,7 +50,7 @@ check_dependencies() {
 # on the machines of .github/workflows/test.yml, which have the targets of the second line.
 check_targets() {
   has rustup https://rustup.rs || return
-  check_for 'aarch64-unknown-linux-musl x86_64-pc-windows-gnu aarch64-apple-darwin' -p nodescope
+  check_for 'aarch64-unknown-linux-musl x86_64-pc-windows-msvc aarch64-apple-darwin' -p nodescope
   check_for 'x86_64-pc-windows-msvc aarch64-apple-darwin' --workspace --lib --bins --profile test
 }
 

@@ -10,7 +10,7 @@ use formats::ImportOptions;
 use profile::{Lane, Profile, file};
 use symbols::Sources;
 
-use crate::program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
+use crate::program::{Scratch, fails, input, json, nodescope, run, stderr, with_stdin};
 use crate::skip::skip;
 
 const PROGRAM: &str = "
@@ -33,7 +33,7 @@ fn record(
     let (data, script) = (scratch.path(&format!("{name}.data")), scratch.path("busy.js"));
     fs::write(&script, PROGRAM).unwrap();
     let words = [&["record", "-q", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
-    let recorded = Command::new("perf").args(words.concat()).current_dir(&scratch.0).output();
+    let recorded = perf(scratch).args(words.concat()).output();
     let said = match recorded {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(format!("{} {}", output.status, stderr(&output))),
@@ -47,11 +47,18 @@ fn record(
     Some((data, text))
 }
 
+/// perf keeps programs in a cache of the user's home, and finds their symbols there. Tests have a home of their own.
+fn perf(scratch: &Scratch) -> Command {
+    let mut perf = Command::new("perf");
+    perf.current_dir(&scratch.0).env("HOME", &scratch.0);
+    perf
+}
+
 /// What perf says of a recording, as a file. `None` where perf is missing, with the reason printed.
 fn script_of(scratch: &Scratch, data: &str) -> Option<String> {
     let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
     let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", data];
-    let Ok(output) = Command::new("perf").args(words).output() else {
+    let Ok(output) = perf(scratch).args(words).output() else {
         skip("perf.data: perf is missing");
         return None;
     };
@@ -62,7 +69,9 @@ fn script_of(scratch: &Scratch, data: &str) -> Option<String> {
 
 fn ours(data: &str, scratch: &Scratch) -> Profile {
     let out = scratch.path("ours.nodescope");
-    succeeds(&["export", data, "--no-demangle", "-o", &out]);
+    let mut export = nodescope(&["export", data, "--no-demangle", "-o", &out]);
+    let output = export.env("HOME", &scratch.0).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
     file::read(&fs::read(&out).unwrap()).unwrap()
 }
 
