@@ -104,15 +104,38 @@ mapfile -t others < <(printf -- '--skip\n%s\n' "${patient[@]}" "${alone[@]}")
 if [ "$(nproc)" -gt 2 ]; then export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}; fi
 
 test_patiently() {
-  # Two programs that write into one file break each other's lines.
-  log=$log.lines
-  : >"$log"
-  RUST_TEST_THREADS=3 run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
+  RUST_TEST_THREADS=4 run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
+  test_browser
+}
+
+test_scripts() {
   test_documents
   test_page
-  test_browser
   test_npm
-  printf '%s\n' "${failed[@]}" >"${log%.lines}.failed"
+}
+
+# beside COMMAND: in the background. Two programs that write into one file break each other's lines, so it has a log of
+# its own, and what it shows is kept until `join_in`.
+beside() {
+  (
+    log=$log.$1
+    failed=()
+    : >"$log"
+    "$1"
+    printf '%s\n' "${failed[@]}" >"$log.failed"
+  ) >"$log.$1.shown" 2>&1 &
+}
+
+# join_in COMMAND: shows what ran beside the rest, and what failed of it.
+join_in() {
+  local title own=$log.$1
+  cat "$own.shown"
+  cat "$own" >>"$log"
+  if [ -e "$own.failed" ]; then
+    while read -r title; do [ -z "$title" ] || failed+=("$title"); done <"$own.failed"
+  else
+    failed+=("$1: it did not come to its end")
+  fi
 }
 
 say 'tools and build'
@@ -124,17 +147,13 @@ wait
 export PATH=$cache/tools:$PATH
 NODESCOPE_BIN=$(realpath "${NODESCOPE_BIN:-${CARGO_TARGET_DIR:-target}/debug/nodescope}") || exit 1
 export NODESCOPE_BIN
-test_patiently >"$log.patient" 2>&1 &
+beside test_patiently
+beside test_scripts
 run 'workspace: units' test_rust --lib --bins --
 run 'workspace' test_rust --test '*' -- "${others[@]}"
 wait
-cat "$log.patient"
-cat "$log.lines" >>"$log"
-if [ -e "$log.failed" ]; then
-  while read -r title; do [ -z "$title" ] || failed+=("$title"); done <"$log.failed"
-else
-  failed+=('what waits: it did not come to its end')
-fi
+join_in test_patiently
+join_in test_scripts
 [ -z "${NODESCOPE_WAIT_FOR:-}" ] || tail --pid="$NODESCOPE_WAIT_FOR" -f /dev/null
 run 'workspace: what needs a machine of its own' test_rust --test '*' -- "${alone[@]}" --test-threads=1
 

@@ -289,8 +289,11 @@ test("a page is handed on as one file, of one recording or of two; a link is for
   await link.click();
   await told;
   assert.deepEqual(one.trouble, []);
-  const two = await visit((await serve(HTTP, DEMO)).url);
+  const [context, paths] = [await browser.newContext({ viewport: { width: 1400, height: 900 } }), []];
+  context.on("request", (request) => paths.push(new URL(request.url()).pathname));
+  const two = await visit((await serve(HTTP, DEMO)).url, context);
   await two.locator("#compared").waitFor();
+  assert.equal(paths.filter((path) => path === "/compared/1/2.json").length, 1, "it is fetched once, and shown once");
   assert.deepEqual(await saved(two), ["recording.html", exported("two.html", DEMO, "--against", HTTP)]);
   assert.deepEqual(two.trouble, []);
 });

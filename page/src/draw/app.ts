@@ -59,6 +59,8 @@ export class App {
   private readonly kept = new Map<string, Profile>();
   private shownStacks = "";
   private isScheduled = false;
+  /** What is fetched to compare with, or was fetched last. */
+  private comparedWith: string | null = null;
   /** Until the address follows what has moved; 0 where it does. */
   private addressTimer = 0;
   private readonly help = document.querySelector<HTMLDialogElement>("#help");
@@ -145,16 +147,19 @@ export class App {
     return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
   }
 
-  /** Fetches what the state compares with, puts it behind this recording, and draws again. */
+  /** Fetches what the state compares with, puts it behind this recording, and draws again. Every frame asks for it. */
   private async compare(id: string | null): Promise<void> {
-    if ((this.profile.other?.id ?? null) === id) return;
+    if (id === this.comparedWith) return;
+    this.comparedWith = id;
     try {
       const [profile, compared] = id === null ? [this.own, null] : await this.joinedWith(id);
-      if (this.state.against !== id) return;
+      if (id !== this.comparedWith) return;
       this.compared = compared;
       this.take(profile);
       this.render();
     } catch (error) {
+      if (id !== this.comparedWith) return;
+      this.comparedWith = this.profile.other?.id ?? null;
       const words = `The recording to compare with cannot be opened: ${errorText(error)}`;
       this.root.prepend(h("p", { class: "warn" }, words));
       this.update({ against: null }, false);

@@ -120,6 +120,7 @@ pub struct Running {
 }
 
 impl Running {
+    /// What ends by itself after a while outlives the test: a process that is gone has no samples, and is waited for.
     pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -131,6 +132,7 @@ impl Running {
             .args(flags)
             .arg(program)
             .current_dir(&folder)
+            .env("SECONDS", "600")
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         Self { child: command.spawn().unwrap(), folder }
