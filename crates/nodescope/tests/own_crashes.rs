@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use crate::program::inspected::{send, wait_until};
 use crate::program::running::{Running, SHARES, can_record, children_of, nodes, wait_for_samples};
-use crate::program::{self, CRASHED, Scratch, json, nodescope};
-use crate::skip::skip;
+use crate::program::{self, CRASHED, Scratch, crashes_on_demand, json, nodescope};
 
 const RATE: f64 = 499.0;
 const LONG: Duration = Duration::from_secs(60);
@@ -77,14 +76,6 @@ fn named(report: &Value) -> f64 {
         .map(count)
         .sum::<f64>()
         / report["samples"].as_f64().unwrap()
-}
-
-/// Whether programs of ours do so: those that are released do not.
-fn crashes_on_demand() -> bool {
-    if !cfg!(debug_assertions) {
-        skip("a program of ours that panics: in a release build none does so on demand");
-    }
-    cfg!(debug_assertions)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use profile::Profile;
 use serde_json::Value;
 
 use crate::program::running::{Running, can_record, function};
-use crate::program::{Scratch, json, nodescope, stderr};
+use crate::program::{Scratch, crashes_on_demand, json, nodescope, stderr};
 
 /// Uses 6 % of a CPU, by its own CPU clock, until it is ended.
 const QUIET: &str = "
@@ -147,7 +147,7 @@ fn a_target_that_becomes_busy_is_sampled_less_and_its_shares_are_right() {
 /// The next reader of names takes over at the rate of now, and every sample keeps its weight.
 #[test]
 fn the_rate_outlives_a_reader_of_names() {
-    if !can_record() {
+    if !can_record() || !crashes_on_demand() {
         return;
     }
     let scratch = Scratch::new("rate-crash");

@@ -46,9 +46,15 @@ impl Report {
     /// Gathers what the selection shows.
     pub fn new(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
         let functions = top(profile, weights, selection, TopBy::Function);
-        let mut report = Self::with_sentences(profile, weights, selection, &functions);
-        report.add_lists(profile, weights, selection, &functions);
-        report
+        // Each takes about half of the time, and neither needs the other.
+        let (lists, sentences) = std::thread::scope(|scope| {
+            let lists = scope.spawn(|| Self::with_lists(profile, weights, selection, &functions));
+            let sentences = Self::with_sentences(profile, weights, selection, &functions);
+            (lists.join(), sentences)
+        });
+        let Self { functions, categories, files, lines, threads, calls, .. } =
+            lists.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Self { functions, categories, files, lines, threads, calls, ..sentences }
     }
 
     /// The same with the sentences and what they need, but without lists of functions, files, lines …: these take most
@@ -100,13 +106,12 @@ impl Report {
         report
     }
 
-    fn add_lists(
-        &mut self,
+    fn with_lists(
         profile: &Profile,
         weights: &Weights,
         selection: &Selection,
         functions: &[TopRow],
-    ) {
+    ) -> Self {
         let times = |row: &TopRow| times(row, weights.total);
         let rows = |by| top(profile, weights, selection, by);
         let named = |row: TopRow| NamedRow {
@@ -114,16 +119,20 @@ impl Report {
             category: row.category,
             times: times(&row),
         };
-        self.functions =
-            functions.iter().map(|row| function_row(profile, row, times(row))).collect();
-        self.categories = rows(TopBy::Category).into_iter().map(named).collect();
-        self.files = rows(TopBy::File).into_iter().map(named).collect();
         let lines = rows(TopBy::Line);
-        self.lines = lines.iter().filter_map(|row| line_row(profile, row, times(row))).collect();
         let threads = rows(TopBy::Thread);
-        self.threads =
-            threads.iter().filter_map(|row| thread_row(profile, row, weights.total)).collect();
-        self.calls = calls::rows(profile, weights, selection);
+        Self {
+            functions: functions.iter().map(|row| function_row(profile, row, times(row))).collect(),
+            categories: rows(TopBy::Category).into_iter().map(named).collect(),
+            files: rows(TopBy::File).into_iter().map(named).collect(),
+            lines: lines.iter().filter_map(|row| line_row(profile, row, times(row))).collect(),
+            threads: threads
+                .iter()
+                .filter_map(|row| thread_row(profile, row, weights.total))
+                .collect(),
+            calls: calls::rows(profile, weights, selection),
+            ..Self::default()
+        }
     }
 
     /// Loops, stalls, host and garbage collection, and what of them stands out.

@@ -199,10 +199,13 @@ fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey,
     };
     let spans = Spans::new(turns);
     let samples = &lane.samples;
-    let threads = (0..profile.threads().len()).map(ThreadId::from_index);
-    let may_start_until_ns: Vec<u64> = threads.map(|id| turns.may_start_until_ns(id)).collect();
-    let mut sums: FxHashMap<SumKey, Sum> = FxHashMap::default();
-    for row in selected_rows(profile, &selection).filter(|row| is_loop(samples.thread[*row])) {
+    let threads = || (0..profile.threads().len()).map(ThreadId::from_index);
+    let is_loop: Vec<bool> = threads().map(is_loop).collect();
+    let may_start_until_ns: Vec<u64> = threads().map(|id| turns.may_start_until_ns(id)).collect();
+    let mut sums = Sums::new(profile.stacks().len());
+    for row in
+        selected_rows(profile, &selection).filter(|row| is_loop[samples.thread[*row].index()])
+    {
         let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         let time_ns = samples.time_ns[row];
@@ -210,42 +213,80 @@ fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey,
         let may_start = time_ns < may_start_until_ns[thread.index()];
         let (short_weight, short_samples) = if is_short { (weight, count) } else { (0, 0) };
         let sum = Sum { weight, samples: count, short_weight, short_samples };
-        sums.entry((thread, stack, may_start)).or_default().add(sum);
+        sums.of((thread, stack, may_start)).add(sum);
     }
     let is_idle = |stack: StackId| {
         stack.some().is_some_and(|id| profile.stacks().category[id.index()] == Category::Idle)
     };
     let is_busy = |((_, stack, _), _): &(SumKey, Sum)| !is_idle(*stack);
-    let mut sums: Vec<_> = sums.into_iter().filter(is_busy).collect();
+    let mut sums: Vec<_> = sums.rows.into_iter().filter(is_busy).collect();
     sums.sort_unstable_by_key(|(key, _)| *key);
     sums
 }
 
+/// Sums by key. Few stacks are seen on more than one thread, so the first key of a stack is found by the stack alone.
+struct Sums {
+    rows: Vec<(SumKey, Sum)>,
+    first: Vec<Option<u32>>,
+    others: FxHashMap<SumKey, usize>,
+}
+
+impl Sums {
+    fn new(stacks: usize) -> Self {
+        Self { rows: Vec::new(), first: vec![None; stacks], others: FxHashMap::default() }
+    }
+
+    fn of(&mut self, key: SumKey) -> &mut Sum {
+        let first = key.1.some().and_then(|stack| *self.first.get(stack.index())?);
+        let known = first.map(|row| row as usize).filter(|row| self.rows[*row].0 == key);
+        let row = known.unwrap_or_else(|| self.put(key, first.is_none()));
+        &mut self.rows[row].1
+    }
+
+    fn put(&mut self, key: SumKey, is_first: bool) -> usize {
+        let next = self.rows.len();
+        let row = *self.others.entry(key).or_insert(next);
+        if row == next {
+            self.rows.push((key, Sum::default()));
+        }
+        if is_first && let Some(first) = key.1.some().and_then(|id| self.first.get_mut(id.index()))
+        {
+            *first = u32::try_from(row).ok();
+        }
+        row
+    }
+}
+
 /// The stretches of time of each loop that are told elsewhere.
 struct Spans {
-    /// Start, end, and whether the loop served then.
-    by_thread: FxHashMap<ThreadId, Vec<(u64, u64, bool)>>,
+    /// Of each thread start, end, and whether the loop served then.
+    by_thread: Vec<Vec<(u64, u64, bool)>>,
 }
 
 impl Spans {
     fn new(turns: &Turns) -> Self {
-        let mut by_thread: FxHashMap<ThreadId, Vec<(u64, u64, bool)>> = FxHashMap::default();
+        let mut by_thread: Vec<Vec<(u64, u64, bool)>> = Vec::new();
+        let mut put = |thread: ThreadId, span| {
+            if by_thread.len() <= thread.index() {
+                by_thread.resize(thread.index() + 1, Vec::new());
+            }
+            by_thread[thread.index()].push(span);
+        };
         for run in &turns.runs {
-            by_thread.entry(run.thread).or_default().push((run.start_ns, run.end_ns, false));
+            put(run.thread, (run.start_ns, run.end_ns, false));
         }
         // Turns that waited for a CPU accuse no function: what they did counts like what short turns did.
         let is_told = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
         for stall in turns.stalls.iter().filter(|stall| is_told(stall.kind)) {
-            let span = (stall.start_ns, stall.end_ns, true);
-            by_thread.entry(stall.thread).or_default().push(span);
+            put(stall.thread, (stall.start_ns, stall.end_ns, true));
         }
-        by_thread.values_mut().for_each(|spans| spans.sort_unstable());
+        by_thread.iter_mut().for_each(|spans| spans.sort_unstable());
         Self { by_thread }
     }
 
     /// Whether a moment is in a short turn; none before the loop served.
     fn is_short(&self, thread: ThreadId, time_ns: u64) -> Option<bool> {
-        let spans = self.by_thread.get(&thread).map_or(&[][..], Vec::as_slice);
+        let spans = self.by_thread.get(thread.index()).map_or(&[][..], Vec::as_slice);
         let behind = spans.partition_point(|(start, ..)| *start <= time_ns);
         match behind.checked_sub(1).and_then(|row| spans.get(row)) {
             Some((_, end, serves)) if time_ns < *end => serves.then_some(false),

@@ -2,7 +2,6 @@
 //! and which function allocated when they began.
 
 use profile::{Category, FunctionId, Lane, Profile, Role, StackId, ThreadId};
-use rustc_hash::FxHashMap;
 
 use crate::selection::Selection;
 use crate::stalls::{SHORTEST_STALL_NS, Stall, StallKind, Turns};
@@ -187,11 +186,14 @@ fn runs(
     doings: &Doings,
     kinds: &[Option<Collection>],
 ) -> Vec<(ThreadId, Run)> {
-    let is_loop = |id: ThreadId| matches!(profile.thread(id).role, Role::MainLoop | Role::Worker);
     let samples = &lane.samples;
-    let mut open: FxHashMap<ThreadId, Run> = FxHashMap::default();
+    let threads = || (0..profile.threads().len()).map(ThreadId::from_index);
+    let is_loop = |id| matches!(profile.thread(id).role, Role::MainLoop | Role::Worker);
+    let is_loop: Vec<bool> = threads().map(is_loop).collect();
+    let mut open: Vec<Option<Run>> = vec![None; is_loop.len()];
     let mut done = Vec::new();
-    for row in selected_rows(profile, selection).filter(|row| is_loop(samples.thread[*row])) {
+    for row in selected_rows(profile, selection).filter(|row| is_loop[samples.thread[*row].index()])
+    {
         let (thread, time_ns, weight) =
             (samples.thread[row], samples.time_ns[row], samples.weight[row]);
         let stack = samples.stack[row].some();
@@ -200,17 +202,18 @@ fn runs(
         let is_near = |run: &Run| {
             time_ns.saturating_sub(run.last_ns) < weight.max(run.interval_ns).saturating_mul(2)
         };
-        let goes_on = is_gc && open.get(&thread).is_some_and(is_near);
-        if !goes_on {
-            done.extend(open.remove(&thread).map(|run| (thread, run)));
+        let open = &mut open[thread.index()];
+        let goes_on = is_gc && open.as_ref().is_some_and(is_near);
+        if !goes_on && let Some(run) = open.take() {
+            done.push((thread, run));
         }
         if is_gc {
             let function = || owner(profile, doings, samples.stack[row]);
-            let run = open.entry(thread).or_insert_with(|| Run::new(time_ns, weight, function()));
+            let run = open.get_or_insert_with(|| Run::new(time_ns, weight, function()));
             run.add(time_ns, weight, stack.and_then(|stack| kinds[stack.index()]));
         }
     }
-    done.extend(open);
+    done.extend(threads().zip(open).filter_map(|(thread, run)| Some((thread, run?))));
     done
 }
 
