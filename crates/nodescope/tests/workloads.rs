@@ -10,10 +10,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::program::inspected::wait_until;
+use crate::program::inspected::{lines, wait_until};
 use crate::program::running::{
     Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, installed_node,
-    is_without_kernel, nodes, wait_for_begin,
+    is_without_kernel, wait_for_begin,
 };
 use crate::program::{Scratch, fails, json, nodescope, stderr};
 use crate::skip::skip;
@@ -83,11 +83,6 @@ const ENOUGH: u64 = 500;
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
-
-/// The last release of every line: fewer would do, but each names its threads in its own way.
-fn lines() -> Vec<(&'static str, std::path::PathBuf)> {
-    nodes().into_iter().filter(|(release, _)| !release.ends_with(".0.0")).collect()
-}
 
 fn start(scratch: &Scratch, node: &Path, text: &str) -> Running {
     let script = scratch.file("program.js", text.as_bytes());

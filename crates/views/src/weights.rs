@@ -1,5 +1,7 @@
 //! The selected samples, summed by thread and stack: what every tree and list starts from.
 
+use std::hash::Hash;
+
 use profile::{LaneId, Profile, RowId, Samples, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -37,10 +39,15 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
         Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
     let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
     let samples = &lane.samples;
-    let mut index = EntryIndex::new(profile.stacks().len());
+    let mut index = StackIndex::new(profile.stacks().len());
     for row in selected_rows(profile, selection) {
         let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
-        let entry = index.entry(&mut weights.entries, thread, stack);
+        let entries = &mut weights.entries;
+        let at = index.row(stack, thread, entries.len(), |at| entries[at].thread);
+        if at == entries.len() {
+            entries.push(Entry { thread, stack, weight: 0, samples: 0 });
+        }
+        let entry = &mut entries[at];
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         entry.weight = entry.weight.saturating_add(weight);
         entry.samples = entry.samples.saturating_add(count);
@@ -80,37 +87,36 @@ pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<
     rows.filter(move |row| samples.is_some_and(|samples| is_selected(samples, *row)))
 }
 
-/// Finds a thread's entry of a stack. Few stacks are seen on more than one thread, so the first thread's
-/// entry is found by the stack alone.
-struct EntryIndex {
+/// Finds the row of a stack and a key, such as its thread. Few stacks have more than one key, so the first row of a
+/// stack is found by the stack alone.
+pub(crate) struct StackIndex<Key> {
     first: Vec<RowId>,
-    others: FxHashMap<(ThreadId, StackId), RowId>,
+    others: FxHashMap<(StackId, Key), RowId>,
 }
 
-impl EntryIndex {
-    fn new(stacks: usize) -> Self {
+impl<Key: Copy + Eq + Hash> StackIndex<Key> {
+    pub(crate) fn new(stacks: usize) -> Self {
         Self { first: vec![RowId::NONE; stacks], others: FxHashMap::default() }
     }
 
-    fn entry<'a>(
+    /// The row's number: `rows` for a new one, which the caller appends to those that it has.
+    pub(crate) fn row(
         &mut self,
-        entries: &'a mut Vec<Entry>,
-        thread: ThreadId,
         stack: StackId,
-    ) -> &'a mut Entry {
-        let new = RowId::from_index(entries.len());
+        key: Key,
+        rows: usize,
+        key_of: impl Fn(usize) -> Key,
+    ) -> usize {
+        let new = RowId::from_index(rows);
         let row = match self.first.get_mut(stack.index()) {
             Some(first) if *first == RowId::NONE => {
                 *first = new;
                 new
             }
-            Some(first) if entries[first.index()].thread == thread => *first,
-            _ => *self.others.entry((thread, stack)).or_insert(new),
+            Some(first) if key_of(first.index()) == key => *first,
+            _ => *self.others.entry((stack, key)).or_insert(new),
         };
-        if row == new {
-            entries.push(Entry { thread, stack, weight: 0, samples: 0 });
-        }
-        &mut entries[row.index()]
+        row.index()
     }
 }
 

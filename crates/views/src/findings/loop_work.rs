@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::identity;
 use crate::selection::Selection;
 use crate::stalls::{StallKind, Turns};
-use crate::weights::selected_rows;
+use crate::weights::{StackIndex, selected_rows};
 use crate::work::{Doing, Doings, Work};
 
 /// Weight and samples, in all and in turns that are no stall with a cause of its own.
@@ -165,7 +165,8 @@ fn sampled(profile: &Profile, selection: &Selection, turns: &Turns) -> Option<Ve
     let selection =
         Selection { lane, entry, categories, search, busy_only: true, ..selection.clone() };
     let lane = profile.lane(selection.lane_in(profile)?);
-    if !lane.timed || lane.unit != Unit::Ns {
+    // It is compared with how busy a loop was, which is known of watched ones alone.
+    if !lane.timed || lane.unit != Unit::Ns || turns.watched().next().is_none() {
         return None;
     }
     let spans = Spans::new(turns);
@@ -202,7 +203,8 @@ fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey,
     let threads = || (0..profile.threads().len()).map(ThreadId::from_index);
     let is_loop: Vec<bool> = threads().map(is_loop).collect();
     let may_start_until_ns: Vec<u64> = threads().map(|id| turns.may_start_until_ns(id)).collect();
-    let mut sums = Sums::new(profile.stacks().len());
+    let mut index = StackIndex::new(profile.stacks().len());
+    let mut sums: Vec<(SumKey, Sum)> = Vec::new();
     for row in
         selected_rows(profile, &selection).filter(|row| is_loop[samples.thread[*row].index()])
     {
@@ -213,48 +215,20 @@ fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey,
         let may_start = time_ns < may_start_until_ns[thread.index()];
         let (short_weight, short_samples) = if is_short { (weight, count) } else { (0, 0) };
         let sum = Sum { weight, samples: count, short_weight, short_samples };
-        sums.of((thread, stack, may_start)).add(sum);
+        let key_of = |at: usize| (sums[at].0.0, sums[at].0.2);
+        let at = index.row(stack, (thread, may_start), sums.len(), key_of);
+        if at == sums.len() {
+            sums.push(((thread, stack, may_start), Sum::default()));
+        }
+        sums[at].1.add(sum);
     }
     let is_idle = |stack: StackId| {
         stack.some().is_some_and(|id| profile.stacks().category[id.index()] == Category::Idle)
     };
     let is_busy = |((_, stack, _), _): &(SumKey, Sum)| !is_idle(*stack);
-    let mut sums: Vec<_> = sums.rows.into_iter().filter(is_busy).collect();
+    sums.retain(is_busy);
     sums.sort_unstable_by_key(|(key, _)| *key);
     sums
-}
-
-/// Sums by key. Few stacks are seen on more than one thread, so the first key of a stack is found by the stack alone.
-struct Sums {
-    rows: Vec<(SumKey, Sum)>,
-    first: Vec<Option<u32>>,
-    others: FxHashMap<SumKey, usize>,
-}
-
-impl Sums {
-    fn new(stacks: usize) -> Self {
-        Self { rows: Vec::new(), first: vec![None; stacks], others: FxHashMap::default() }
-    }
-
-    fn of(&mut self, key: SumKey) -> &mut Sum {
-        let first = key.1.some().and_then(|stack| *self.first.get(stack.index())?);
-        let known = first.map(|row| row as usize).filter(|row| self.rows[*row].0 == key);
-        let row = known.unwrap_or_else(|| self.put(key, first.is_none()));
-        &mut self.rows[row].1
-    }
-
-    fn put(&mut self, key: SumKey, is_first: bool) -> usize {
-        let next = self.rows.len();
-        let row = *self.others.entry(key).or_insert(next);
-        if row == next {
-            self.rows.push((key, Sum::default()));
-        }
-        if is_first && let Some(first) = key.1.some().and_then(|id| self.first.get_mut(id.index()))
-        {
-            *first = u32::try_from(row).ok();
-        }
-        row
-    }
 }
 
 /// The stretches of time of each loop that are told elsewhere.
