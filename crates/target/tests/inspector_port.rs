@@ -375,14 +375,13 @@ fn a_server_is_not_taken_for_the_inspector() {
 fn a_closed_inspector_is_seen() {
     for (version, binary) in nodes() {
         let (_, flag) = port_flag();
-        let program = "const inspector = require('inspector'); \
-                       let due; \
-                       const close = () => { due = undefined; inspector.close(); }; \
-                       setInterval(() => { if (inspector.url()) due ??= setTimeout(close, 300) }, 50)";
-        let mut process = Running::node(&binary, &[&flag], program);
+        let program = format!("{WAITS}; process.on('SIGUSR2', () => require('inspector').close())");
+        let mut process = Running::node(&binary, &[&flag], &program);
         process.settle();
         let inspector =
             open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert!(!inspector.is_closed(), "{version}");
+        process.signal("-USR2");
         let end = Instant::now() + PATIENCE;
         while !inspector.is_closed() {
             assert!(Instant::now() < end, "{version}");

@@ -1,8 +1,9 @@
 // The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection
 // only fills in sums, so that a drag costs one pass over samples and one over nodes.
 
-import { NONE, type Profile } from "../data/model.ts";
+import { NONE, type Profile, UNKNOWN } from "../data/model.ts";
 import { type StackSums, weigh } from "../select/selection.ts";
+import { Pairs } from "./pairs.ts";
 
 export interface Tree {
   /** The node above; a parent always has a smaller row. Node 0 is the root, and its own parent. */
@@ -45,42 +46,35 @@ export function buildTree(
   const { parent: caller, frame, box: category, call, run } = profile.stacks;
   const size = caller.length;
   const nodeOf = new Int32Array(size + 1);
-  const parent = new Int32Array(size + 1);
-  const functionOf = new Uint32Array(size + 1);
   const categoryOf = new Uint8Array(size + 1);
   const callOf = new Uint8Array(size + 1);
   const runOf = new Uint32Array(size + 1);
-  functionOf[0] = NONE;
-  categoryOf[0] = 14;
-  const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2)));
-  let count = 1;
+  // A node is what is above it and its function.
+  const nodes = new Pairs(size + 1);
+  nodes.add(0, NONE);
+  categoryOf[0] = UNKNOWN;
   for (let stack = 0; stack < size; stack++) {
     const above = caller[stack] === NONE ? 0 : nodeOf[caller[stack]];
     if (hidden?.[stack]) {
       nodeOf[stack] = above;
       continue;
     }
-    const id = functions[stack];
-    let slot = (Math.imul(above, 0x9e3779b1) ^ Math.imul(id, 0x85ebca6b)) >>> 0;
-    slot = (slot ^ (slot >>> 15)) & (slots.length - 1);
-    while (slots[slot] !== 0 && !(parent[slots[slot]] === above && functionOf[slots[slot]] === id)) {
-      slot = (slot + 1) & (slots.length - 1);
+    const known = nodes.count;
+    const node = nodes.add(above, functions[stack]);
+    if (node === known) {
+      categoryOf[node] = category[stack];
+      callOf[node] = call[stack];
     }
-    if (slots[slot] === 0) {
-      parent[count] = above;
-      functionOf[count] = id;
-      categoryOf[count] = category[stack];
-      callOf[count] = call[stack];
-      slots[slot] = count++;
-    }
-    nodeOf[stack] = slots[slot];
-    if (run && run[stack] > runOf[slots[slot]]) runOf[slots[slot]] = run[stack];
+    nodeOf[stack] = node;
+    if (run && run[stack] > runOf[node]) runOf[node] = run[stack];
   }
+  const { first, second, count } = nodes;
+  const parent = first.subarray(0, count);
   const { tier, tiers } = tiersOf(profile, nodeOf, frame, hidden, whole, count);
   const { firstChild, children } = childrenOf(parent, count);
   return {
-    parent: parent.subarray(0, count),
-    function: functionOf.subarray(0, count),
+    parent,
+    function: second.subarray(0, count),
     category: categoryOf.subarray(0, count),
     call: callOf.subarray(0, count),
     run: runOf.subarray(0, count),

@@ -4,15 +4,12 @@
 import { NONE, type Profile } from "../../data/model.ts";
 import { LENSES, type Lens } from "../../select/state.ts";
 import { Rows } from "./rows.ts";
-import { contents, HAS_OWN, HAS_PACKAGE } from "./user.ts";
+import { withUser } from "./user.ts";
 import { isPool, type Names, namesOf, rootBeside } from "./virtual.ts";
 import { type Root, Walk } from "./walk.ts";
 
 /** Threads whose stacks have the same roots. */
 const ROLES = ["pool", "v8", "other"];
-
-/** The stacks, and which threads' samples end in them: places in ROLES as bits. */
-type Job = readonly [stack: number, roles: number];
 
 /** `opened` are packages, by their strings. */
 export function throughLens(profile: Profile, lens: Lens, opened: readonly number[]): Profile {
@@ -21,17 +18,7 @@ export function throughLens(profile: Profile, lens: Lens, opened: readonly numbe
   const more = { strings, functions, virtual: { roots, entries, packages }, raw: profile };
   if (lens === "everything") return { ...profile, ...more };
   const rows = new Rows(names.frames, profile.said?.entries.list.length ?? 0);
-  const walk = new Walk(profile, names, rows, opened);
-  const rowOf = ROLES.map(() => new Uint32Array(profile.stacks.parent.length).fill(NONE));
-  for (const [root, jobs] of jobsOf(profile, names)) {
-    walk.start(rootOf(profile, names, rows, root, LENSES.indexOf(lens)));
-    for (const [stack, roles] of jobs) {
-      const box = walk.boxOf(stack);
-      if (box < 0) continue;
-      const row = rows.end(box, profile.stacks.category[stack], profile.entries?.[stack] ?? 0);
-      for (const [role, ends] of rowOf.entries()) if ((roles >> role) & 1) ends[stack] = row;
-    }
-  }
+  const rowOf = rowsOfEnds(profile, names, rows, new Walk(profile, names, rows, opened), LENSES.indexOf(lens));
   return {
     ...profile,
     ...more,
@@ -43,62 +30,80 @@ export function throughLens(profile: Profile, lens: Lens, opened: readonly numbe
   };
 }
 
-/** The stacks in which samples end, by the function of their root; NONE where they have none. */
-function jobsOf(profile: Profile, names: Names): Map<number, Job[]> {
+/**
+ * An end is a stack in which samples of threads of a role end: `place in ROLES × stacks + stack`. Of each the row, or
+ * NONE. Root by root, because what is known of a caller holds under one root.
+ */
+function rowsOfEnds(profile: Profile, names: Names, rows: Rows, walk: Walk, level: number): Uint32Array {
   const { category } = profile.stacks;
-  const used = usedBy(profile);
-  const has = contents(profile);
-  const jobs = new Map<number, Job[]>();
-  for (let stack = 0; stack < used.length; stack++) {
-    if (used[stack] === 0) continue;
-    for (const [role, roles] of partsOf(profile, stack, used[stack], has[stack])) {
-      const isBeside = role !== "";
-      const entry = profile.entries ? names.rootOf[profile.entries[stack]] : NONE;
-      const root = isBeside ? names.roots + rootBeside(role, category[stack]) : entry;
-      const known = jobs.get(root);
-      if (known) known.push([stack, roles]);
-      else jobs.set(root, [[stack, roles]]);
+  const size = category.length;
+  const rowOf = new Uint32Array(ROLES.length * size).fill(NONE);
+  for (const [root, ends] of endsByRoot(profile, names, walk.kinds)) {
+    walk.start(rootOf(profile, names, rows, root, level));
+    for (const end of ends) {
+      const stack = end % size;
+      const box = walk.boxOf(stack);
+      if (box >= 0) rowOf[end] = rows.end(box, category[stack], profile.entries?.[stack] ?? 0);
     }
   }
-  return jobs;
+  return rowOf;
 }
 
-/** Which of a stack's roles stand beside, each alone; and under no role those that the user's JavaScript asked for. */
-function* partsOf(
-  profile: Profile,
-  stack: number,
-  used: number,
-  has: number,
-): Generator<[role: string, roles: number]> {
-  const isUser = (has & (HAS_OWN | HAS_PACKAGE)) !== 0;
-  const isAsked = profile.entries !== null && profile.entries[stack] !== NONE && !isNoScript(profile, stack);
-  let asked = 0;
-  for (const [at, role] of ROLES.entries()) {
-    const bit = used & (1 << at);
-    if (bit === 0) continue;
+/** The ends by the function of their root; NONE where they have none. */
+function endsByRoot(profile: Profile, names: Names, kinds: Uint8Array): Map<number, number[]> {
+  const { category } = profile.stacks;
+  const size = category.length;
+  const used = usedEnds(profile);
+  const asked = askedByUser(profile, kinds);
+  const byRoot = new Map<number, number[]>();
+  for (const [place, role] of ROLES.entries()) {
     // Without the report's words nothing is known of what asked for it. Threads of the pool and of V8 run no JavaScript.
-    if (isUser && (isAsked || (profile.entries === null && role === "other"))) asked |= bit;
-    else yield [role, bit];
+    const canAsk = profile.entries !== null || role === "other";
+    for (let stack = 0, end = place * size; stack < size; stack++, end++) {
+      if (used[end] === 0) continue;
+      const isBeside = asked[stack] === 0 || !canAsk;
+      const entry = profile.entries ? names.rootOf[profile.entries[stack]] : NONE;
+      const root = isBeside ? names.roots + rootBeside(role, category[stack]) : entry;
+      const known = byRoot.get(root);
+      if (known) known.push(end);
+      else byRoot.set(root, [end]);
+    }
   }
-  if (asked !== 0) yield ["", asked];
+  return byRoot;
+}
+
+/** For each stack 1 or 0: whether the user's JavaScript asked for it. */
+function askedByUser(profile: Profile, kinds: Uint8Array): Uint8Array {
+  const asked = withUser(profile, kinds);
+  const { entries } = profile;
+  for (let stack = 0; stack < asked.length; stack++) {
+    const isAsked = entries === null || (entries[stack] !== NONE && !isNoScript(profile, stack));
+    asked[stack] = Number(asked[stack] !== 0 && isAsked);
+  }
+  return asked;
 }
 
 function isNoScript({ said, entries }: Profile, stack: number): boolean {
   return said?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
 }
 
-/** For each stack the roles of the threads whose samples end in it, as bits. */
-function usedBy({ lanes, threads, stacks }: Profile): Uint8Array {
-  const used = new Uint8Array(stacks.parent.length);
-  const bits = Uint8Array.from(threads, ({ role }) => 1 << placeOf(role));
+/** Of each end 1 where there are samples. */
+function usedEnds({ lanes, threads, stacks }: Profile): Uint8Array {
+  const size = stacks.parent.length;
+  const used = new Uint8Array(ROLES.length * size);
+  const first = firstEnds(threads, size);
   for (const { raw, thread } of lanes) {
-    for (let row = 0; row < raw.length; row++) if (raw[row] !== NONE) used[raw[row]] |= bits[thread[row]];
+    for (let row = 0; row < raw.length; row++) if (raw[row] !== NONE) used[first[thread[row]] + raw[row]] = 1;
   }
   return used;
 }
 
-function placeOf(role: string): number {
-  return ROLES.includes(role) ? ROLES.indexOf(role) : ROLES.length - 1;
+/** Of each thread the end of its first stack. */
+function firstEnds(threads: Profile["threads"], size: number): Uint32Array {
+  return Uint32Array.from(threads, ({ role }) => {
+    const place = ROLES.indexOf(role);
+    return size * (place < 0 ? ROLES.length - 1 : place);
+  });
 }
 
 /** Under the pool, what it does is shown at every lens. */
@@ -113,20 +118,21 @@ function rootOf({ said }: Profile, names: Names, rows: Rows, id: number, level: 
   return { row, like: id, level: isOpen ? Math.max(level, LENSES.indexOf("node")) : level, isEntry: false };
 }
 
-function lanesOf({ lanes, threads }: Profile, rowOf: readonly Uint32Array[]): Profile["lanes"] {
-  const ofThread = threads.map(({ role }) => rowOf[placeOf(role)]);
+function lanesOf({ lanes, threads, stacks }: Profile, rowOf: Uint32Array): Profile["lanes"] {
+  const first = firstEnds(threads, stacks.parent.length);
   return lanes.map((lane) => {
     const { raw, thread } = lane;
     const stack = new Uint32Array(raw.length);
-    for (let row = 0; row < raw.length; row++) stack[row] = raw[row] === NONE ? NONE : ofThread[thread[row]][raw[row]];
+    for (let row = 0; row < raw.length; row++) stack[row] = raw[row] === NONE ? NONE : rowOf[first[thread[row]] + raw[row]];
     return { ...lane, stack };
   });
 }
 
 /** A line is one of the box only where the box is of its function. */
-function ticksOf(profile: Profile, rows: Rows, rowOf: readonly Uint32Array[]): Profile["lineTicks"] {
+function ticksOf(profile: Profile, rows: Rows, rowOf: Uint32Array): Profile["lineTicks"] {
   const { stack, line, ticks } = profile.lineTicks;
-  const endOf = (id: number) => rowOf.map((ends) => ends[id]).find((row) => row !== NONE) ?? NONE;
+  const size = profile.stacks.parent.length;
+  const endOf = (id: number) => ROLES.map((_, place) => rowOf[place * size + id]).find((row) => row !== NONE) ?? NONE;
   const isKept = (id: number) => endOf(id) !== NONE && rows.isListed(endOf(id), profile.stacks.function[id]);
   const kept = Array.from(stack.keys()).filter((at) => isKept(stack[at]));
   return {

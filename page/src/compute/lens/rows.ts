@@ -2,22 +2,19 @@
 // samples end in that row, or beside it in one of the same box with the category and the entry that they really have.
 
 import { NONE, type Profile } from "../../data/model.ts";
+import { Pairs } from "../pairs.ts";
 
 export class Rows {
-  private readonly parent: number[] = [];
-  private readonly frame: number[] = [];
+  /**
+   * What tells rows apart. Of a box: the row above it, or NO_ROW, or the root that it stands beside; and its frame. Of a
+   * row beside a box: the box; and behind all frames, the category and the entry.
+   */
+  private readonly pairs = new Pairs();
   private readonly category: number[] = [];
-  private readonly box: number[] = [];
   private readonly call: number[] = [];
-  private readonly function: number[] = [];
-  private readonly listed: number[] = [];
   private readonly run: number[] = [];
   /** -1 where no sample ends in the row. */
   private readonly entry: number[] = [];
-  private readonly boxes = new Map<number, number>();
-  private readonly ends = new Map<number, number>();
-  /** The row that the boxes under it refer to. */
-  private readonly first: number[] = [];
   private readonly frames: Profile["frames"];
   private readonly entryCount: number;
 
@@ -26,29 +23,14 @@ export class Rows {
     this.entryCount = Math.max(1, entryCount);
   }
 
-  get length(): number {
-    return this.parent.length;
-  }
-
   /** The box of a frame under another, or with no row above. */
   under(above: number, frame: number, category: number, call: number): number {
-    const key = (above + 1) * this.frames.function.length + frame;
-    const known = this.boxes.get(key);
-    if (known !== undefined) return known;
-    const id = this.frames.function[frame];
-    const row = this.add(above < 0 ? NONE : above, frame, category, call, id, id);
-    this.boxes.set(key, row);
-    return row;
+    return this.row(above, frame, category, call, -1);
   }
 
   /** The same root, where it stands for the function of the frame, too. */
   standing(root: number, frame: number, category: number): number {
-    const key = -1 - (root * this.frames.function.length + frame);
-    const known = this.boxes.get(key);
-    if (known !== undefined) return known;
-    const row = this.add(NONE, frame, category, 0, this.function[root], this.frames.function[frame]);
-    this.boxes.set(key, row);
-    return row;
+    return this.row(besides(root), frame, category, 0, -1);
   }
 
   /** A stack has so many frames in this run. */
@@ -57,52 +39,65 @@ export class Rows {
   }
 
   /** Where the samples of a stack end. */
-  end(row: number, category: number, entry: number): number {
-    if (category === this.category[row] && (this.entry[row] < 0 || this.entry[row] === entry)) {
-      this.entry[row] = entry;
-      return row;
+  end(box: number, category: number, entry: number): number {
+    if (category === this.category[box] && (this.entry[box] < 0 || this.entry[box] === entry)) {
+      this.entry[box] = entry;
+      return box;
     }
-    const key = (row * 16 + category) * this.entryCount + entry;
-    const known = this.ends.get(key);
-    if (known !== undefined) return known;
-    const { parent, frame, box, call, function: functions, listed } = this;
-    const other = this.add(parent[row], frame[row], category, call[row], functions[row], listed[row]);
-    [this.box[other], this.entry[other], this.first[other]] = [box[row], entry, row];
-    this.ends.set(key, other);
-    return other;
+    const what = this.frames.function.length + category * this.entryCount + entry;
+    return this.row(box, what, category, this.call[box], entry);
   }
 
-  isListed(row: number, id: number): boolean {
-    return this.listed[row] === id;
-  }
-
-  private add(parent: number, frame: number, category: number, call: number, id: number, listed: number): number {
-    this.frame.push(frame);
+  private row(first: number, second: number, category: number, call: number, entry: number): number {
+    const row = this.pairs.add(first, second);
+    if (row < this.category.length) return row;
     this.category.push(category);
-    this.box.push(category);
     this.call.push(call);
-    this.function.push(id);
-    this.listed.push(listed);
     this.run.push(0);
-    this.entry.push(-1);
-    this.first.push(this.first.length);
-    return this.parent.push(parent) - 1;
+    this.entry.push(entry);
+    return row;
+  }
+
+  /** The box that a row is of. */
+  private boxOf(row: number): number {
+    const { first, second } = this.pairs;
+    return second[row] < this.frames.function.length ? row : first[row];
+  }
+
+  /** Whether lists name this function for the row. */
+  isListed(row: number, id: number): boolean {
+    return this.frames.function[this.pairs.second[this.boxOf(row)]] === id;
   }
 
   stacks(): Profile["stacks"] {
-    return {
-      parent: Uint32Array.from(this.parent),
-      frame: Uint32Array.from(this.frame),
-      category: Uint8Array.from(this.category),
-      box: Uint8Array.from(this.box),
-      call: Uint8Array.from(this.call),
-      function: Uint32Array.from(this.function),
-      listed: Uint32Array.from(this.listed),
-      run: Uint32Array.from(this.first, (row) => this.run[row]),
-    };
+    const { first, second, count } = this.pairs;
+    const functions = this.frames.function;
+    const [parent, frame] = [new Uint32Array(count), new Uint32Array(count)];
+    const [ids, listed] = [new Uint32Array(count), new Uint32Array(count)];
+    const [category, run] = [new Uint8Array(this.category), new Uint32Array(this.run)];
+    const box = category.slice();
+    for (let row = 0; row < count; row++) {
+      const own = this.boxOf(row);
+      const above = first[own];
+      frame[row] = second[own];
+      listed[row] = functions[second[own]];
+      parent[row] = above < 0 ? NONE : above;
+      ids[row] = above < NO_ROW ? functions[second[besides(above)]] : listed[row];
+      box[row] = category[own];
+      run[row] = run[own];
+    }
+    return { parent, frame, category, box, call: new Uint8Array(this.call), function: ids, listed, run };
   }
 
   entries(): Uint32Array {
-    return Uint32Array.from(this.entry, (row) => Math.max(0, row));
+    return new Uint32Array(this.entry).map((entry) => (entry === NONE ? 0 : entry));
   }
+}
+
+/** What is above the outermost boxes. */
+const NO_ROW = -1;
+
+/** What is above the boxes that stand beside a root, and back. */
+function besides(root: number): number {
+  return NO_ROW - 1 - root;
 }

@@ -5,9 +5,6 @@ import { ADDON, APP, DEPENDENCY, LIBUV, NODE, NONE, type Profile, WASM } from ".
 /** What a frame is to a lens. */
 export const [OTHER, OWN, PACKAGE, CORE] = [0, 1, 2, 3];
 
-/** Of a stack: what it has anywhere. */
-export const [HAS_OWN, HAS_PACKAGE] = [1, 2];
-
 export function kindOfFrame({ stacks, functions }: Profile, stack: number): number {
   const category = stacks.category[stack];
   if (category === APP) return OWN;
@@ -17,14 +14,20 @@ export function kindOfFrame({ stacks, functions }: Profile, stack: number): numb
   return functions.package[stacks.function[stack]] === NONE ? OWN : PACKAGE;
 }
 
-/** For each stack as it is, what it has anywhere, as bits. */
-export function contents(profile: Profile): Uint8Array {
-  const { parent } = profile.stacks;
-  const has = new Uint8Array(parent.length);
+/** Of each stack as it is what its own frame is. */
+export function kindsOfFrames(profile: Profile): Uint8Array {
+  const kinds = new Uint8Array(profile.stacks.parent.length);
+  for (let stack = 0; stack < kinds.length; stack++) kinds[stack] = kindOfFrame(profile, stack);
+  return kinds;
+}
+
+/** For each stack as it is 1 or 0: whether anything on it is the user's, their own or a package's. */
+export function withUser({ stacks }: Profile, kinds: Uint8Array): Uint8Array {
+  const { parent } = stacks;
+  const has = new Uint8Array(kinds.length);
   for (let stack = 0; stack < has.length; stack++) {
-    const kind = kindOfFrame(profile, stack);
-    has[stack] =
-      (parent[stack] === NONE ? 0 : has[parent[stack]]) | (kind === OWN ? HAS_OWN : kind === PACKAGE ? HAS_PACKAGE : 0);
+    const isUser = kinds[stack] === OWN || kinds[stack] === PACKAGE;
+    has[stack] = Number(isUser) | (parent[stack] === NONE ? 0 : has[parent[stack]]);
   }
   return has;
 }

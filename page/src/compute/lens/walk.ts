@@ -4,7 +4,7 @@
 import { GC, KERNEL, NONE, type Profile } from "../../data/model.ts";
 import { LENSES } from "../../select/state.ts";
 import type { Rows } from "./rows.ts";
-import { CORE, kindOfFrame, OTHER, PACKAGE } from "./user.ts";
+import { CORE, kindsOfFrames, OTHER, PACKAGE } from "./user.ts";
 import type { Names } from "./virtual.ts";
 
 /** Nothing has a box yet; some have; in a run of packages that is one box, or of which each has one; what is left out. */
@@ -26,7 +26,8 @@ export class Walk {
   private readonly names: Names;
   private readonly rows: Rows;
   private readonly opened: ReadonlySet<number>;
-  private readonly kinds: Uint8Array;
+  /** Of each stack what its own frame is. */
+  readonly kinds: Uint8Array;
   /** Of each stack under the root: its box, where it is, and how many frames of the run it has. */
   private readonly box: Int32Array;
   private readonly mode: Uint8Array;
@@ -43,7 +44,7 @@ export class Walk {
     this.names = names;
     this.rows = rows;
     this.opened = new Set(opened);
-    this.kinds = Uint8Array.from({ length: size }, (_, stack) => kindOfFrame(profile, stack));
+    this.kinds = kindsOfFrames(profile);
     this.box = new Int32Array(size);
     this.mode = new Uint8Array(size);
     this.length = new Uint32Array(size);
