@@ -1,5 +1,5 @@
 // Whether work behind an await is found under the route that awaits it, on real frameworks under load: how many samples
-// reach their handler, and whether two routes of different cost have the shares that the service's own clock says.
+// reach their handler, and whether two routes of different cost have the shares of the service's own clock.
 //
 //   node bench/frameworks.mjs [SECONDS [NAME...]]
 //
@@ -106,7 +106,7 @@ function install() {
   writeFileSync(join(cache, "installed"), "");
 }
 
-/** Both routes, over two connections each, until it is told to end. */
+/** Both routes, over two connections each, until it is stopped. */
 function load(port) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
   let isOver = false;

@@ -54,7 +54,7 @@ const server = `
     answer.end(String(out));
   }).listen(0, function () { console.log(this.address().port); });`;
 const target = spawn(node, ["--inspect-port=0", "-e", server], { stdio: ["ignore", "pipe", "ignore"] });
-const port = Number(await new Promise((told) => target.stdout.once("data", told)));
+const port = Number(await new Promise((resolve) => target.stdout.once("data", resolve)));
 const work = mkdtempSync(join(tmpdir(), "nodescope-bench-"));
 process.on("exit", () => {
   target.kill("SIGKILL");
@@ -130,10 +130,10 @@ async function ours(seconds) {
     ["record", String(target.pid), "--via", "inspector", "-d", `${seconds}s`, "-F", "99", "--overwrite", "-o", out],
     { stdio: ["ignore", "ignore", "pipe"] },
   );
-  let said = "";
-  recorder.stderr.on("data", (text) => (said += text));
+  let messages = "";
+  recorder.stderr.on("data", (text) => (messages += text));
   const status = await new Promise((ended) => recorder.on("exit", ended));
-  if (status !== 0) throw new Error(said);
+  if (status !== 0) throw new Error(messages);
 }
 const costOf = () =>
   JSON.parse(execFileSync(program, ["report", "--json", join(work, "a.nodescope")], { maxBuffer: 1 << 28 })).cost;

@@ -34,7 +34,7 @@ if (!process.env.NODESCOPE_BIN)
 const work = mkdtempSync(join(tmpdir(), "nodescope-loops-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
-/** Starts a program and waits until it says that it runs. */
+/** Starts a program and waits until it prints that it runs. */
 async function start(command, words) {
   const child = spawn(command, words, { stdio: ["ignore", "pipe", "inherit"] });
   await new Promise((done) => child.stdout.once("data", done));
@@ -49,12 +49,12 @@ async function record(pid, seconds, { env = {}, meanwhile = async () => {} } = {
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  recorder.stderr.on("data", (text) => (said += text));
+  let messages = "";
+  recorder.stderr.on("data", (text) => (messages += text));
   const ended = new Promise((done) => recorder.once("close", done));
   const [code] = [await Promise.all([ended, meanwhile(recorder)]).then(([code]) => code)];
-  if (code !== 0) throw new Error(`the recorder failed: ${said}`);
-  return { out, said };
+  if (code !== 0) throw new Error(`the recorder failed: ${messages}`);
+  return { out, messages };
 }
 
 /** The long turns of a recording, in milliseconds of CLOCK_MONOTONIC, and when it began and ended. */
@@ -170,8 +170,8 @@ async function costOf(pid, setting) {
     await sleep((COST_S - 3) * 1000);
     share = (cpu() - before) / Number(process.hrtime.bigint() - start);
   };
-  const { said } = await record(pid, COST_S, { env: { NODESCOPE_WATCH: setting }, meanwhile });
-  return { share, reads: Number(/read memory (\d+) times/.exec(said)?.[1] ?? 0) / COST_S };
+  const { messages } = await record(pid, COST_S, { env: { NODESCOPE_WATCH: setting }, meanwhile });
+  return { share, reads: Number(/read memory (\d+) times/.exec(messages)?.[1] ?? 0) / COST_S };
 }
 
 function childrenOf(pid) {

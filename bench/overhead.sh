@@ -69,7 +69,7 @@ cpu_ns() {
   for pid in "$1" $(cat "/proc/$1/task/$1/children"); do cat "/proc/$pid"/task/*/schedstat; done | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 for rate in ${RATES:-99 999}; do
-  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy --overwrite -F "$rate" -d 14s -o "$work/s.nodescope" >said 2>&1 &
+  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy --overwrite -F "$rate" -d 14s -o "$work/s.nodescope" >messages 2>&1 &
   timer=$!
   sleep 2
   recorder=$(cat "/proc/$timer/task/$timer/children")

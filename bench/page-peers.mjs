@@ -158,17 +158,17 @@ export async function comparePeers({ browser, folder, program, require, samples 
 function flameScope(text, opened, redrawn) {
   const checkout = process.env.FLAMESCOPE;
   if (!checkout) return console.log("skipped: FlameScope: FLAMESCOPE names no checkout of Netflix/flamescope");
-  let told;
+  let measured;
   try {
-    told = JSON.parse(
+    measured = JSON.parse(
       execFileSync("python3", ["-c", DRIVER, checkout, text, JSON.stringify(RANGES)], { maxBuffer: 1 << 26 }),
     );
   } catch (error) {
     return console.log(`skipped: FlameScope: ${error.message.split("\n")[0]}`);
   }
-  const range = 1000 * median(told.ranges);
+  const range = 1000 * median(measured.ranges);
   console.log(
-    `FlameScope: heat map ${told.heat.toFixed(2)} s: ${((1000 * told.heat) / opened).toFixed(1)} times as long as from text to our picture;`,
+    `FlameScope: heat map ${measured.heat.toFixed(2)} s: ${((1000 * measured.heat) / opened).toFixed(1)} times as long as from text to our picture;`,
   );
   return console.log(
     `            new range ${range.toFixed(0)} ms on the server alone: ${(range / median(redrawn)).toFixed(0)} times as long as ours on the screen`,

@@ -203,7 +203,7 @@ async function loopTime(tab) {
   return ((await spent(tab)).task - before.task) / TURNS;
 }
 
-/** A tab that tells how long its thread was on a CPU. */
+/** A tab that reports how long its thread was on a CPU. */
 async function newTab(browser) {
   const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   tab.clock = await tab.context().newCDPSession(tab);
@@ -314,7 +314,7 @@ function judged(isMet) {
 }
 
 /** A line of times, with their goals where there are some: [part of the times, milliseconds]. */
-async function tell(tab, title, take, wanted = []) {
+async function printTimes(tab, title, take, wanted = []) {
   const before = await loopTime(tab);
   const times = await take();
   const loopMs = (before + (await loopTime(tab))) / 2;
@@ -325,7 +325,8 @@ async function tell(tab, title, take, wanted = []) {
 
 /** The same for other states of the page; the first three only warm it up. */
 function measure(tab, title, hashes, wanted) {
-  return tell(tab, title, async () => (await timed(tab, hashes.length, (at) => go(tab, hashes[at]))).slice(3), wanted);
+  const take = async () => (await timed(tab, hashes.length, (at) => go(tab, hashes[at]))).slice(3);
+  return printTimes(tab, title, take, wanted);
 }
 
 /** Ranges as in a drag: each a little later than the last. */
@@ -381,9 +382,9 @@ function ratio(ours, theirs) {
 
 async function usual(tab, page) {
   await paint(tab, page + WHOLE);
-  await tell(tab, "a drag over the heat map:", () => dragged(tab), DRAG);
+  await printTimes(tab, "a drag over the heat map:", () => dragged(tab), DRAG);
   await go(tab, CODE);
-  await tell(tab, "a drag, my code:", () => dragged(tab), DRAG);
+  await printTimes(tab, "a drag, my code:", () => dragged(tab), DRAG);
   await go(tab, WHOLE);
   await measure(tab, "new range of 1.5 s:", ranges(1.5), DRAG);
   await measure(tab, "new range of 60 s:", ranges(60), DRAG);
@@ -401,9 +402,9 @@ async function usual(tab, page) {
   await measure(tab, "inverted, 480 s:", ranges(480, "&view=inverted"));
   await measure(tab, "top table, 480 s:", ranges(480, "&view=top"));
   await measure(tab, "time order, 60 s:", ranges(60, "&view=time"));
-  await tell(tab, "zoom by a click:", () => clicked(tab));
+  await printTimes(tab, "zoom by a click:", () => clicked(tab));
   await go(tab, WHOLE);
-  await tell(tab, "hover:", () => hovered(tab), [[0.5, 4]]);
+  await printTimes(tab, "hover:", () => hovered(tab), [[0.5, 4]]);
 }
 
 async function memory(tab, page, columnBytes) {

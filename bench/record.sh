@@ -15,7 +15,7 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 bench=$cache/bench
 node_version=20.20.2
 node=/opt/node-v20/bin/node
-# Not /srv/shop: the recordings of corpus/ are from there, and readers look for package.json where a recording says.
+# Not /srv/shop: the recordings of corpus/ are from there, and readers look for package.json at the path in a recording.
 app=/srv/nodescope-bench/shop
 routes='/,/search?q=lamp,/article,/parse,/report,POST /login,POST /login,/search?q=vase'
 pids=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How fast the static program is against the same program with the system's glibc, as ratios of neighbouring runs.
-# musl's own functions must not slow it down: docs/design/decisions.md says what is known of that.
+# musl's own functions must not slow it down: docs/design/decisions.md has what is known of that.
 #
 #   bench/static.sh                  builds both by the profile `dist`, which takes minutes
 #   bench/static.sh STATIC DYNAMIC   compares these two

@@ -5,7 +5,7 @@
 #
 #   scripts/check-commit.sh [DIST]    every DIST/TARGET/nodescope and nodescope.exe that is there
 #
-# NODESCOPE_COMMIT says the commit where there is no clone, as for scripts/dist.sh.
+# NODESCOPE_COMMIT is the commit where there is no clone, as for scripts/dist.sh.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

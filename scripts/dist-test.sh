@@ -38,10 +38,10 @@ check_file() {
 
 # check_version PROGRAM TARGET [EMULATOR]
 check_version() {
-  local commit said
+  local commit version
   commit=$(git rev-parse HEAD | cut -c 1-7)
-  said=$(${3:-} "$1" --version)
-  case $said in *"($commit, $2)") say "$said" ;; *) fail "$1 says $said, not ($commit, $2): scripts/dist.sh builds it anew" ;; esac
+  version=$(${3:-} "$1" --version)
+  case $version in *"($commit, $2)") say "$version" ;; *) fail "$1 is $version, not ($commit, $2): scripts/dist.sh builds it anew" ;; esac
 }
 
 emulator() { command -v qemu-aarch64 || command -v qemu-aarch64-static || fail 'qemu-user-static is missing'; }

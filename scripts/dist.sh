@@ -6,13 +6,13 @@
 #   scripts/dist.sh all                          and Windows and macOS
 #   scripts/dist.sh x86_64-unknown-linux-musl    this one; any target of rustc's will do
 #
-# DIST=folder writes elsewhere, PROFILE=dev builds by another profile, NODESCOPE_COMMIT=… says the commit where there
+# DIST=folder writes elsewhere, PROFILE=dev builds by another profile, NODESCOPE_COMMIT=… is the commit where there
 # is no clone. For Linux nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for
 # them. Windows needs Debian's gcc-mingw-w64-x86-64, macOS zig or pip, which fetches it.
 #
 # Two builds of one commit are equal, byte for byte, wherever they are made (`scripts/dist-test.sh reproduce` compares
 # what was built): no path of this machine, no time and no random number goes in. They need the same release of rustc,
-# for Windows the same mingw too, and for macOS the same zig; dist/toolchain-TARGET.txt says which these were.
+# for Windows the same mingw too, and for macOS the same zig; dist/toolchain-TARGET.txt names these.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -31,7 +31,7 @@ esac
 
 say() { printf 'dist: %s\n' "$*" >&2; }
 
-# flags_of TARGET: what rustc is told, a word in each line. Paths go in as /nodescope, /cargo and /rust.
+# flags_of TARGET: the flags of rustc, one in each line. Paths go in as /nodescope, /cargo and /rust.
 flags_of() {
   printf '%s\n' "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
     "--remap-path-prefix=$(rustc --print sysroot)=/rust" "--remap-path-prefix=$root=/nodescope"
@@ -127,7 +127,7 @@ write_toolchain() {
     *-windows-gnu)
       "${1%%-*}-w64-mingw32-gcc" --version | head -n 1
       "${1%%-*}-w64-mingw32-ld" --version | head -n 1
-      # The libraries of mingw, where Debian's packages say.
+      # The versions of mingw's libraries, where Debian's packages have them.
       dpkg-query --show "mingw-w64-${1%%_*}-*-dev" 2>/dev/null || true
       ;;
     *-apple-darwin) [ "$(uname)" = Darwin ] || printf 'zig %s\n' "$("$(scripts/zig.sh)" version)" ;;

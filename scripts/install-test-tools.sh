@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need beyond Rust and Node.js. Silent when everything is there, and it never fails: the tests
-# say what they skip. What comes from different places comes at the same time.
+# print what they skip. What comes from different places comes at the same time.
 #
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - a second one: Debian's firefox-esr by apt (as root)

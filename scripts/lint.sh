@@ -34,7 +34,7 @@ has() {
   return 1
 }
 
-# Advisories need a database from the network; the rest does not. Building it takes minutes, and what it says changes with
+# Advisories need a database from the network; the rest does not. Building it takes minutes, and its result changes with
 # Cargo.lock alone: it is never required.
 check_dependencies() {
   command -v cargo-deny >/dev/null || { echo 'left out: cargo install --locked cargo-deny'; return; }

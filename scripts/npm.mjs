@@ -34,7 +34,7 @@ const source = join(root, "packaging/npm/nodescope");
 const LICENCES = ["LICENSE-MIT", "LICENSE-APACHE"];
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
 
-/** What process.platform and process.arch say, and Rust's name for it. */
+/** The values of process.platform and process.arch, and Rust's name for both. */
 const PLATFORMS = [
   { os: "linux", cpu: "x64", target: "x86_64-unknown-linux-musl" },
   { os: "linux", cpu: "arm64", target: "aarch64-unknown-linux-musl" },
@@ -57,7 +57,7 @@ function workspace(key) {
   return found?.[1] ?? fail(`Cargo.toml has no ${key} in [workspace.package]`);
 }
 
-/** What all packages say of themselves. */
+/** The fields that all packages share. */
 function common() {
   const repository = workspace("repository");
   return {
@@ -100,7 +100,7 @@ function write(folder, manifest) {
   if (manifest.preferUnplugged) writeFileSync(join(folder, "THIRD-PARTY.txt"), script("licences.sh"));
 }
 
-/** What a script of this folder prints. It says itself what is wrong. */
+/** What a script of this folder prints. The script itself prints what is wrong. */
 function script(name, ...args) {
   try {
     return execFileSync(join(root, "scripts", name), args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -316,7 +316,7 @@ case_perf_tod() {
 case_perf_header_comments() {
   place title /srv/api
   cd /srv/api
-  # A host name of its own, and perf.data where its path tells nothing.
+  # A host name of its own, and perf.data at a path that shows nothing.
   unshare --uts sh -c 'hostname web-1; exec "$@"' - perf record -q -e cpu-clock -g -F 99 -D 300 -o /srv/api/perf.data \
     -- "$(node 22)" "${perf_flags[@]}" main.js 1300 node >/dev/null 2>&1
   mkdir -p "$corpus/perf-header-comments"

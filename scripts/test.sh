@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests: the workspace's, those of the documents, of the page's modules, those in a browser, and those of the
-# npm packages. Says at the end what was skipped and why.
+# npm packages. Prints at the end what was skipped and why.
 #
 # Many tests measure a running Node while others do the same beside them. What failed runs once more, alone, at the end:
 # what fails again has failed, the rest is listed. So a list that grows is a fault to look for, of a test or of ours.

@@ -1,6 +1,6 @@
-//! Tells the program which commit it was built from, and for which target: `nodescope --version` prints both. The commit
-//! is that of the clone, with `-dirty` where files differ from it, or what NODESCOPE_COMMIT says; elsewhere it is
-//! "unknown".
+//! Gives the program the commit and the target that it was built from and for: `nodescope --version` prints both. The
+//! commit is that of the clone, with `-dirty` where files differ from it, or the value of NODESCOPE_COMMIT; elsewhere
+//! it is "unknown".
 
 use std::env;
 use std::fs;
@@ -11,14 +11,14 @@ use std::process::Command;
 const DIGITS: usize = 7;
 
 fn main() {
-    say("rerun-if-changed=build.rs");
-    say("rerun-if-env-changed=NODESCOPE_COMMIT");
+    instruct("rerun-if-changed=build.rs");
+    instruct("rerun-if-env-changed=NODESCOPE_COMMIT");
     let commit = env::var("NODESCOPE_COMMIT").ok().filter(|commit| !commit.is_empty());
     let commit = commit.map(|commit| short(&commit)).or_else(commit_of_the_clone);
     let commit = commit.unwrap_or_else(|| "unknown".to_owned());
-    say(&format!("rustc-env=NODESCOPE_COMMIT={commit}"));
+    instruct(&format!("rustc-env=NODESCOPE_COMMIT={commit}"));
     let target = env::var("TARGET").unwrap_or_else(|_| "unknown target".to_owned());
-    say(&format!("rustc-env=NODESCOPE_TARGET={target}"));
+    instruct(&format!("rustc-env=NODESCOPE_TARGET={target}"));
 }
 
 fn short(commit: &str) -> String {
@@ -47,7 +47,7 @@ fn watch_sources() {
     let sources = crates.map(|folder| folder.path().join("src"));
     let others = ["../../Cargo.lock", "../../page/dist"].map(PathBuf::from);
     for path in sources.chain(others).filter(|path| path.exists()) {
-        say(&format!("rerun-if-changed={}", path.display()));
+        instruct(&format!("rerun-if-changed={}", path.display()));
     }
 }
 
@@ -55,7 +55,7 @@ fn watch_sources() {
 fn watch(name: &str) {
     let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
     if let Some(path) = path.filter(|path| Path::new(path).is_file()) {
-        say(&format!("rerun-if-changed={path}"));
+        instruct(&format!("rerun-if-changed={path}"));
     }
 }
 
@@ -70,6 +70,6 @@ fn git(words: &[&str]) -> Option<String> {
 }
 
 #[allow(clippy::print_stdout, reason = "cargo reads it")]
-fn say(instruction: &str) {
+fn instruct(instruction: &str) {
     println!("cargo::{instruction}");
 }

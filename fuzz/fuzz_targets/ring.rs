@@ -1,5 +1,5 @@
 //! What the kernel writes into a ring: taken out, understood, walked, and written again, without the memory and the
-//! files of a process. The first byte says where the ring begins anew.
+//! files of a process. The first byte is where the ring begins anew.
 #![no_main]
 
 use std::io;

@@ -1,5 +1,5 @@
 //! What stands in the way of sampling, and what to type about it: the one source of these words, for `record`, `demo`
-//! and `doctor`. Which obstacle it is follows from the kernel's answer and from what the machine says of itself.
+//! and `doctor`. Which obstacle it is follows from the kernel's answer and from the limits of the machine.
 
 use std::io;
 use std::path::Path;
@@ -49,14 +49,14 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_anothers: bool,
 }
 
-/// What to say, and what to type.
+/// What is wrong, and what to type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Advice {
     pub(crate) what: String,
     pub(crate) fix: String,
 }
 
-/// What this machine says of itself.
+/// The limits of this machine.
 pub(crate) fn limits() -> Limits {
     let mut limits = Limits::read(&Proc::default(), Path::new("/"));
     // Its words depend on the engine's version; mostly its socket is not to be seen from inside.
@@ -66,7 +66,7 @@ pub(crate) fn limits() -> Limits {
     limits
 }
 
-/// Why a process could not be sampled, as a failed command says it.
+/// Why a process could not be sampled, as the failure of a command.
 pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
     let error = match error {
         AttachError::Gone(pid) => {
@@ -238,7 +238,7 @@ pub(crate) fn let_through(limits: &Limits) -> String {
 const DOCKER_WITH_PERFMON: (u32, u32) = (23, 0);
 const KERNEL_WITH_PERFMON: (u32, u32) = (5, 8);
 
-/// The capability that opens perf events with the engine at hand, and what is said where its version is not known.
+/// The capability that opens perf events with the engine at hand, and what to add where its version is not known.
 fn capability_for(limits: &Limits, inside: Inside) -> (&'static str, &'static str) {
     if limits.kernel_version().is_some_and(|version| version < KERNEL_WITH_PERFMON) {
         return ("SYS_ADMIN", "");
@@ -262,7 +262,7 @@ pub(crate) fn more_files(limits: &Limits) -> String {
 mod tests {
     use super::*;
 
-    fn said(limits: &Limits, errno: i32, is_anothers: bool) -> (Obstacle, Advice) {
+    fn refusal_and_advice(limits: &Limits, errno: i32, is_anothers: bool) -> (Obstacle, Advice) {
         let error = io::Error::from_raw_os_error(errno);
         let found = obstacle(&error, limits, is_anothers);
         let subject = Subject { name: "node", again: "record 4140".into(), is_anothers };
@@ -288,8 +288,8 @@ mod tests {
             // First things first.
             (Limits { is_confined_by_docker: true, ..user() }, "CAP_SYS_PTRACE"),
         ] {
-            let said = unreadable(4140, &limits);
-            assert!(said.contains("process 4140") && said.contains(remedy), "{said}");
+            let sentence = unreadable(4140, &limits);
+            assert!(sentence.contains("process 4140") && sentence.contains(remedy), "{sentence}");
         }
     }
 
@@ -322,7 +322,7 @@ mod tests {
             (user(), EMFILE, false, Obstacle::OpenFiles),
             (user(), EPERM, false, Obstacle::Unknown),
         ] {
-            let (found, advice) = said(&limits, errno, is_anothers);
+            let (found, advice) = refusal_and_advice(&limits, errno, is_anothers);
             assert_eq!(found, expected, "{limits:?}");
             assert!(!advice.what.is_empty() && !advice.fix.is_empty(), "{advice:?}");
         }
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn commands_fit_who_reads_them() {
         let paranoid = Limits { paranoid: Some(3), ..user() };
-        let fix = said(&paranoid, EACCES, false).1.fix;
+        let fix = refusal_and_advice(&paranoid, EACCES, false).1.fix;
         assert!(fix.starts_with("sudo sysctl kernel.perf_event_paranoid=2 or"), "{fix}");
         assert!(fix.ends_with("record 4140"), "{fix}");
         assert_eq!(set(&Limits::default(), "a=1"), "sysctl a=1");
@@ -342,13 +342,18 @@ mod tests {
             ..user()
         };
         assert_eq!(set(&pod, "a=1"), "on the host: sudo sysctl a=1");
-        let fix = said(&pod, EPERM, false).1.fix;
+        let fix = refusal_and_advice(&pod, EPERM, false).1.fix;
         assert!(
             fix.contains("record -c web-7d9") && fix.contains("add: [PERFMON, SYS_PTRACE]"),
             "{fix}"
         );
         let podman = Limits { inside: Some(Inside::Podman), ..pod };
-        assert!(said(&podman, EPERM, false).1.fix.contains("podman run --cap-add PERFMON"));
+        assert!(
+            refusal_and_advice(&podman, EPERM, false)
+                .1
+                .fix
+                .contains("podman run --cap-add PERFMON")
+        );
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn show_shipped(
     form: Form,
     out: &Path,
 ) -> Result<(), Failure> {
-    // Said as any failure is, but there is something to show all the same.
+    // Printed as any failure is, but there is something to show all the same.
     let _ = why.report();
     warn("so this is a recording that ships with nodescope: the demo's service under load");
     let profile = profile::file::read(RECORDING).map_err(|error| {
@@ -90,7 +90,7 @@ fn show_shipped(
     }
     report::print_head(&profile)?;
     warn(&format!("wrote {} (the recording that ships with nodescope)", out.display()));
-    say_next(form, out)?;
+    print_next(form, out)?;
     if wants_page(arguments, out) {
         browser::show(&profile, form, out)?;
     }
@@ -98,7 +98,7 @@ fn show_shipped(
 }
 
 /// What to type next; each line works as it stands.
-fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
+fn print_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, file) = (invoked::name(), invoked::quoted(out));
     let mut rows = Vec::new();
     if form == Form::Nodescope {

@@ -1,5 +1,5 @@
 //! `nodescope diff`: what changed from one recording to another, and whether that is more than noise, as text or JSON.
-//! The page of `nodescope view BEFORE AFTER` says the same.
+//! The page of `nodescope view BEFORE AFTER` shows the same.
 
 use std::fmt::Write;
 use std::path::Path;

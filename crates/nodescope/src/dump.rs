@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &cli::Dump) -> Result<(), Failure> {
     let shown = Shown { all_frames: arguments.all_frames, awaiting: arguments.awaiting };
     output::print(&show::render(&dump, shown, &Style::new(arguments.color)))?;
     for Hint { what, hint } in &dump.hints {
-        // Said as any failure is, but there is something to show all the same.
+        // Printed as any failure is, but there is something to show all the same.
         let _ = Failure::failed(what).hint(hint).report();
     }
     Ok(())
@@ -233,11 +233,11 @@ fn refused(pid: u32, name: &str, error: &std::io::Error) -> Failure {
     ))
 }
 
-/// Why a process may not be sampled, as the program that looks at its threads tells it.
+/// Why the threads of a process may not be sampled, and what to type.
 pub(crate) fn explain(error: &AttachError, pid: u32, name: &str) -> live::Hint {
     let (again, is_anothers) = (format!("dump {pid}"), proc::is_of_another_user(pid));
     match advice::explain(error, &Subject { name, again, is_anothers }) {
-        Failure::Said { what, hint, .. } => live::Hint { what, hint: hint.unwrap_or_default() },
+        Failure::Message { what, hint, .. } => live::Hint { what, hint: hint.unwrap_or_default() },
         Failure::BrokenPipe | Failure::Ended(_) => live::Hint::default(),
     }
 }

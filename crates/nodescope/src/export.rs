@@ -57,12 +57,12 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let profile = if arguments.redact { profile.redacted() } else { profile };
     if let Some(before) = &arguments.against {
         write_compared(&profile, before, arguments)?;
-        say_where(&arguments.output, form);
+        print_where(&arguments.output, form);
         return Ok(());
     }
     if is_whole(form) {
         write_whole(&profile, form, &arguments.output)?;
-        say_where(&arguments.output, form);
+        print_where(&arguments.output, form);
         return Ok(());
     }
     let folds = lens.is_some_and(|lens| lens != Lens::Everything);
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let folded = folded_options(&arguments.folded, label_pid);
     let options = Options { folded, svg: svg_options, lens: lens.unwrap_or(Lens::Everything) };
     write_form(&profile, (&selection, &weights), form, &options, &arguments.output)?;
-    say_where(&arguments.output, form);
+    print_where(&arguments.output, form);
     Ok(())
 }
 
@@ -116,13 +116,13 @@ pub(crate) fn is_whole(form: Form) -> bool {
     matches!(form, Form::Nodescope | Form::Html)
 }
 
-/// Forms that tell which function awaits; other tools expect stacks as they were.
+/// Forms that show which function awaits; other tools expect stacks as they were.
 fn is_ours(form: Form) -> bool {
     matches!(form, Form::Svg | Form::Json)
 }
 
 /// A person at a terminal wants to know that it worked; a script does not.
-fn say_where(output: &Path, form: Form) {
+fn print_where(output: &Path, form: Form) {
     if output != Path::new("-") && io::stderr().is_terminal() {
         let next =
             if matches!(form, Form::Svg | Form::Html) { "; open it in a browser" } else { "" };
@@ -160,7 +160,7 @@ fn words() -> String {
     FORMS.iter().map(|(_, word, _)| *word).collect::<Vec<_>>().join(", ")
 }
 
-/// The form that a name's ending says.
+/// The form that a name's ending means.
 pub(crate) fn form_of(out: &Path) -> Result<Form, Failure> {
     let name = out.to_string_lossy().to_lowercase();
     let found =
@@ -390,10 +390,10 @@ fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(crate) fn page_of(profile: &Profile) -> io::Result<String> {
-    let (bytes, said) = inside(profile)?;
+    let (bytes, report) = inside(profile)?;
     let title = identity::title(profile)
         .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
-    Ok(web::single_file(web::Inside { name: "", profile: &bytes, said: &said }, &title))
+    Ok(web::single_file(web::Inside { name: "", profile: &bytes, said: &report }, &title))
 }
 
 /// The page of a recording against an older one, with both inside.
@@ -421,14 +421,14 @@ pub(crate) fn compared_page(
 ) -> io::Result<String> {
     let title = format!("{} → {} · nodescope", before.0, after.0);
     let compared = serde_json::to_string(&views::compare_all(before.1, after.1))?;
-    let (before_bytes, before_said) = inside(before.1)?;
-    let (after_bytes, after_said) = inside(after.1)?;
-    let older = web::Inside { name: before.0, profile: &before_bytes, said: &before_said };
-    let newer = web::Inside { name: after.0, profile: &after_bytes, said: &after_said };
+    let (before_bytes, before_report) = inside(before.1)?;
+    let (after_bytes, after_report) = inside(after.1)?;
+    let older = web::Inside { name: before.0, profile: &before_bytes, said: &before_report };
+    let newer = web::Inside { name: after.0, profile: &after_bytes, said: &after_report };
     Ok(web::compared_file(older, newer, &compared, &title))
 }
 
-/// A recording as a page has it inside, and what the report says of it.
+/// A recording as a page has it inside, and its report for the page, as JSON.
 fn inside(profile: &Profile) -> io::Result<(Vec<u8>, String)> {
     let mut bytes = Vec::new();
     profile::file::write(profile, &mut bytes)?;

@@ -13,11 +13,11 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 /// A failed command.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Said on stderr, with a hint.
-    Said { what: String, hint: Option<String>, code: u8 },
-    /// The reader of our output is gone: there is nothing to say.
+    /// Printed on stderr, with a hint.
+    Message { what: String, hint: Option<String>, code: u8 },
+    /// The reader of our output is gone: there is nothing to print.
     BrokenPipe,
-    /// A command that we started failed, and said why itself.
+    /// A command that we started failed, and printed why itself.
     #[cfg_attr(
         not(target_os = "linux"),
         allow(dead_code, reason = "commands are started on Linux only")
@@ -28,18 +28,20 @@ pub(crate) enum Failure {
 impl Failure {
     /// The command could not do its job.
     pub(crate) fn failed(what: impl Into<String>) -> Self {
-        Self::Said { what: what.into(), hint: None, code: 1 }
+        Self::Message { what: what.into(), hint: None, code: 1 }
     }
 
     /// The command was typed wrongly.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
-        Self::Said { what: what.into(), hint: None, code: 2 }
+        Self::Message { what: what.into(), hint: None, code: 2 }
     }
 
     /// The same, with what to type next.
     pub(crate) fn hint(self, text: impl Into<String>) -> Self {
         match self {
-            Self::Said { what, code, .. } => Self::Said { what, hint: Some(text.into()), code },
+            Self::Message { what, code, .. } => {
+                Self::Message { what, hint: Some(text.into()), code }
+            }
             Self::BrokenPipe | Self::Ended(_) => self,
         }
     }
@@ -55,21 +57,21 @@ impl Failure {
     /// What happened, for a reader who is not at the terminal.
     pub(crate) fn sentence(&self) -> &str {
         match self {
-            Self::Said { what, .. } => what,
+            Self::Message { what, .. } => what,
             Self::BrokenPipe | Self::Ended(_) => "it cannot be read",
         }
     }
 
-    /// Tells the user and returns the exit status.
+    /// Prints it for the user and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         let (what, hint, code) = match self {
-            Self::Said { what, hint, code } => (what, hint, code),
+            Self::Message { what, hint, code } => (what, hint, code),
             Self::Ended(code) => return ExitCode::from(*code),
             Self::BrokenPipe => return ExitCode::SUCCESS,
         };
-        say("nodescope", what);
+        print_line("nodescope", what);
         if let Some(hint) = hint {
-            say("hint", hint);
+            print_line("hint", hint);
         }
         ExitCode::from(*code)
     }
@@ -84,7 +86,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Says something on stderr that does not stop the command.
+/// Prints something on stderr that does not stop the command.
 pub(crate) fn warn(sentence: &str) {
     if !is_quiet() {
         alert(sentence);
@@ -93,12 +95,12 @@ pub(crate) fn warn(sentence: &str) {
 
 /// The same, also for a user who asked for silence.
 pub(crate) fn alert(sentence: &str) {
-    say("nodescope", sentence);
+    print_line("nodescope", sentence);
 }
 
 /// A line on stderr; on a terminal it is broken between words.
-fn say(who: &str, sentence: &str) {
-    let line = format!("{who}: {}", printable(sentence));
+fn print_line(prefix: &str, sentence: &str) {
+    let line = format!("{prefix}: {}", printable(sentence));
     let line =
         style::stderr_width().map_or_else(|| line.clone(), |columns| wrap_words(&line, columns));
     // Where stderr is closed, the sentence is lost: there is no other place for it.

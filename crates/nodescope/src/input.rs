@@ -25,7 +25,7 @@ const TEXT_LIMITS: TextLimits = TextLimits { each: 1 << 20, all: 8 << 20 };
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
-/// Reads the recording, or joins several. Damage is said on stderr; what came before it is returned.
+/// Reads the recording, or joins several. Damage is reported on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     refuse_two_stdins(&input.files)?;
     let mut profiles = Vec::new();
@@ -102,7 +102,7 @@ fn with_originals(profile: Profile, maps: SourceMaps, places: &MapPlaces<'_>) ->
 }
 
 /// The text of the hottest scripts, where the user wants it in the file; otherwise none, also not what the input has.
-/// Says what there is.
+/// Prints how much the file carries.
 pub(crate) fn with_texts(
     profile: Profile,
     is_wanted: bool,
@@ -260,7 +260,7 @@ fn explain(name: &str, error: &ImportError) -> Failure {
     }
 }
 
-/// A file that tells how far it has been read, on a terminal.
+/// A file that shows how far it has been read, on a terminal.
 struct Progress {
     file: File,
     total: u64,

@@ -19,7 +19,7 @@ pub(crate) use windows::quoted;
 const SUDO_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// As it was typed: `nodescope`, `target/release/nodescope`, or `npx nodescope`, which npm's package says.
+/// As it was typed: `nodescope`, `target/release/nodescope`, or `npx nodescope`, which npm's package passes.
 pub(crate) fn name() -> String {
     let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let here = std::env::current_dir().unwrap_or_default();
@@ -47,8 +47,8 @@ fn name_of(typed: &Path, here: &Path) -> String {
     quoted(inside.unwrap_or(typed))
 }
 
-/// `npx nodescope` or `pnpm dlx nodescope`: the package of npm makes this the program's name, as
-/// packaging/npm/nodescope/nodescope.js says.
+/// `npx nodescope` or `pnpm dlx nodescope`: packaging/npm/nodescope/nodescope.js makes this the
+/// program's name.
 fn is_run_by_another(typed: &str) -> bool {
     let runner = typed.strip_suffix(" nodescope").unwrap_or_default();
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());

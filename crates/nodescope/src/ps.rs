@@ -74,7 +74,7 @@ fn render(list: &List, style: &Style) -> String {
     text
 }
 
-/// The columns that have something to say. Where the terminal is narrow, the user goes first, then ports and threads.
+/// The columns; empty ones are left out. Where the terminal is narrow, the user goes first, then ports and threads.
 const COLUMNS: [Column; 12] = [
     Column::Figure("pid"),
     Column::Name("app"),
@@ -109,7 +109,7 @@ fn table(processes: &[Process], width: usize) -> (Vec<Column>, Vec<Vec<Cell>>) {
     (columns, processes.iter().zip(&rows).map(cells).collect())
 }
 
-/// Whether only their folders tell two processes apart.
+/// Whether only their folders distinguish two processes.
 fn has_alike(processes: &[Process]) -> bool {
     let is_alike = |one: &Process, other: &Process| {
         (&one.app, &one.command, &one.container) == (&other.app, &other.command, &other.container)

@@ -27,22 +27,22 @@ use elsewhere as here;
 #[cfg(target_os = "linux")]
 use linux as here;
 use spool::Spool;
-use words::{say_few, say_next, say_written};
+use words::{print_next, print_written, warn_of_few_samples};
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{choose, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
-    run_and_say(arguments, say_next)
+    run_and_print(arguments, print_next)
 }
 
-/// The same for another command, which says something else at the end.
-pub(crate) fn run_and_say(
+/// The same for another command, which prints something else at the end.
+pub(crate) fn run_and_print(
     arguments: &cli::Record,
-    say_more: fn(Form, &Path) -> Result<(), Failure>,
+    print_more: fn(Form, &Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let showing = Showing { say_more };
+    let showing = Showing { print_more };
     if arguments.quiet {
         failure::be_quiet();
     }
@@ -55,17 +55,17 @@ pub(crate) fn run_and_say(
     here::run(arguments, &showing)
 }
 
-/// What is said when a recording is done and its report has begun.
+/// What is printed when a recording is done and its report has begun.
 struct Showing {
-    say_more: fn(Form, &Path) -> Result<(), Failure>,
+    print_more: fn(Form, &Path) -> Result<(), Failure>,
 }
 
 /// Where a recording goes.
 struct Output {
     path: PathBuf,
     form: Form,
-    /// What was said in the beginning, and is not said again.
-    told: Vec<String>,
+    /// What was printed in the beginning, and is not printed again.
+    printed: Vec<String>,
 }
 
 impl Output {
@@ -75,7 +75,7 @@ impl Output {
             let path = default();
             if form == Form::Nodescope { path } else { export::with_ending(&path, form) }
         });
-        Ok(Self { path, form, told: Vec::new() })
+        Ok(Self { path, form, printed: Vec::new() })
     }
 }
 
@@ -102,7 +102,7 @@ fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
     }
 }
 
-/// What is written: what `--to` says, else OUT's ending; a stream is for `nodescope report -` on the other side.
+/// What is written: the form of `--to`, else of OUT's ending; a stream is for `nodescope report -` on the other side.
 fn form(arguments: &cli::Record) -> Result<Form, Failure> {
     match (&arguments.to, &arguments.output) {
         (Some(word), _) => export::form_called(word),
@@ -130,7 +130,7 @@ fn is_plain(arguments: &cli::Record, out: &Output) -> bool {
     out.form == Form::Nodescope && !arguments.texts.with_source
 }
 
-/// Writes OUT, and says what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
+/// Writes OUT, and prints what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
 /// failure says what is kept, and where.
 fn complete(
     profile: &Profile,
@@ -148,9 +148,9 @@ fn complete(
         }
         Err(failure) => failure,
     };
-    say_losses(profile, out);
+    print_losses(profile, out);
     if !arguments.quiet && out.path != Path::new("-") {
-        // Where stdout is on the same disk, the failure is still to be said.
+        // Where stdout is on the same disk, the failure is still to be reported.
         let _ = report::print_head(profile);
     }
     Err(spool.explain(&failure))
@@ -178,31 +178,32 @@ fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
     profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
 }
 
-fn say_losses(profile: &Profile, out: &Output) {
+fn print_losses(profile: &Profile, out: &Output) {
     let losses = &profile.meta().losses;
-    let is_told =
-        |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
-    let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_told(sentence));
+    let is_printed = |sentence: &&String| {
+        out.printed.iter().any(|printed| sentence.starts_with(printed.as_str()))
+    };
+    let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_printed(sentence));
     news.for_each(|sentence| warn(sentence));
 }
 
-/// Says what was recorded, and what to type next.
+/// Prints what was recorded, and what to type next.
 fn deliver(
     profile: &Profile,
     arguments: &cli::Record,
     out: &Output,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    say_losses(profile, out);
+    print_losses(profile, out);
     if out.path == Path::new("-") {
-        say_few(profile);
+        warn_of_few_samples(profile);
         return Ok(());
     }
     if !arguments.quiet {
         report::print_head(profile)?;
     }
-    say_written(profile, &out.path);
-    (showing.say_more)(out.form, &out.path)?;
+    print_written(profile, &out.path);
+    (showing.print_more)(out.form, &out.path)?;
     if arguments.open {
         browser::show(profile, out.form, &out.path)?;
     }

@@ -67,7 +67,7 @@ impl Style {
 pub(crate) fn stderr_width() -> Option<usize> {
     let stderr = io::stderr();
     let measured = || terminal_size::terminal_size_of(&stderr).map(|(columns, _)| columns.0.into());
-    // A terminal that does not know its width says 0.
+    // A terminal that does not know its width reports 0.
     let columns: Option<usize> =
         if stderr.is_terminal() { typed_width().or_else(measured) } else { None };
     columns.filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))

@@ -89,7 +89,7 @@ fn render_cell(column: Column, cell: &Cell, columns: usize, style: &Style) -> St
 }
 
 /// The columns that are shown, and their widths. Where names cannot give way far enough, the last column of words
-/// goes: figures and names say more.
+/// goes: figures and names matter more.
 fn fit(columns: &[Column], rows: &[Vec<Cell>], total: usize) -> Vec<(usize, usize)> {
     let mut shown: Vec<usize> = (0..columns.len()).collect();
     loop {

@@ -8,7 +8,7 @@ pub(crate) use views::text::{
 
 /// Text that cannot control a terminal, and that is what it looks like: control characters, characters that end a line
 /// or change the direction, and those that take no room become a replacement character. In an emoji or behind an
-/// ideograph, the latter only tell how it is drawn: there they are left out.
+/// ideograph, the latter only control how it is drawn: there they are left out.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = ' ';
@@ -57,7 +57,7 @@ fn is_invisible(character: char) -> bool {
     INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&character))
 }
 
-/// Joins pictures to one, or tells which form of a character is meant.
+/// Joins pictures to one, or selects a form of a character.
 fn is_drawing_hint(character: char) -> bool {
     matches!(character, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e01ef}')
 }

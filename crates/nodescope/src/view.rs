@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &cli::View) -> Result<(), Failure> {
     let port = arguments.port.unwrap_or(0);
     let server = Server::bind(port, catalog).map_err(|error| explain(port, &error))?;
     until_ended::prepare()?;
-    say(&server, arguments, &files)?;
+    print_address(&server, arguments, &files)?;
     until_ended::run(server);
     Ok(())
 }
@@ -47,7 +47,7 @@ fn explain(port: u16, error: &io::Error) -> Failure {
 }
 
 /// The address, and how to get there from here. A script finds the address alone on stdout.
-fn say(server: &Server, arguments: &cli::View, files: &[PathBuf]) -> Result<(), Failure> {
+fn print_address(server: &Server, arguments: &cli::View, files: &[PathBuf]) -> Result<(), Failure> {
     let address = server.address();
     if arguments.no_browser {
         output::print(&format!("{address}\n"))?;

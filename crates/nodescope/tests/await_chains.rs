@@ -1,7 +1,7 @@
 //! The live proof that the callers of a function that runs after an `await` are read as they are: real versions of Node
-//! run every shape of waiting under allocation and forced collections, and keep the stack that V8 itself tells for each
+//! run every shape of waiting under allocation and forced collections, and keep the stack that V8 itself gives for each
 //! marker. A chain that was read must be that stack's `at async` lines; one that ends early must be their beginning.
-//! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_SECONDS says for how long late reads are tried.
+//! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_SECONDS is how long late reads are tried.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -142,12 +142,12 @@ fn marker(reader: &Reader, names: &[Result<JsFrame, Reason>]) -> Option<String> 
     names.find_map(|function| function.name.strip_prefix("marker_").map(str::to_owned))
 }
 
-/// The `at async` lines of all stacks that V8 told for each marker, without those of `Promise.all` and the like.
+/// The `at async` lines of all stacks that V8 gave for each marker, without those of `Promise.all` and the like.
 fn truths(path: &Path) -> BTreeMap<String, BTreeSet<Vec<Place>>> {
     let mut truths = BTreeMap::<String, BTreeSet<Vec<Place>>>::new();
     for line in fs::read_to_string(path).unwrap_or_default().lines() {
-        let Ok(told) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        let (name, stack) = (told["name"].as_str().unwrap(), told["stack"].as_str().unwrap());
+        let Ok(row) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        let (name, stack) = (row["name"].as_str().unwrap(), row["stack"].as_str().unwrap());
         let places = stack.lines().filter_map(|line| line.trim().strip_prefix("at async "));
         let places = places.filter(|line| !line.contains("(index ")).map(place_of_line).collect();
         truths.entry(name.to_owned()).or_default().insert(places);
@@ -175,7 +175,13 @@ struct Score {
 }
 
 impl Score {
-    fn add(&mut self, marker: &str, places: &[Place], end: ChainEnd, told: &BTreeSet<Vec<Place>>) {
+    fn add(
+        &mut self,
+        marker: &str,
+        places: &[Place],
+        end: ChainEnd,
+        truths: &BTreeSet<Vec<Place>>,
+    ) {
         let known = MARKERS.iter().find(|(name, _)| *name == marker).unwrap().1;
         let fits = |truth: &Vec<Place>| match end.is_loss() {
             true => truth.starts_with(places),
@@ -183,12 +189,12 @@ impl Score {
         };
         let names: Vec<&str> = places.iter().map(|(name, _)| name.as_str()).collect();
         let is_right = match known {
-            [] => told.iter().any(fits),
+            [] => truths.iter().any(fits),
             _ if end.is_loss() => known.starts_with(&names),
             _ => known == names,
         };
         if !is_right {
-            self.wrong.push(format!("{marker}: {places:?} {end:?}, not {told:?}"));
+            self.wrong.push(format!("{marker}: {places:?} {end:?}, not {truths:?}"));
         } else if end.is_loss() {
             *self.short.entry(end).or_default() += 1;
         } else {
@@ -232,10 +238,10 @@ fn score(mut session: Session, pause: Duration, is_done: impl Fn(&Score) -> bool
         let samples = session.samples();
         session.reader.begin_batch();
         let read: Vec<_> = samples.iter().filter_map(|sample| session.read(sample, true)).collect();
-        let told = truths(&session.truth);
+        let truths = truths(&session.truth);
         for (marker, chain) in read {
             let places: Vec<Place> = chain.awaiters.iter().map(|at| session.place(at)).collect();
-            score.add(&marker, &places, chain.end, &told[&marker]);
+            score.add(&marker, &places, chain.end, &truths[&marker]);
         }
     }
     score
@@ -248,7 +254,7 @@ fn print(version: &str, score: &Score) {
 }
 
 #[test]
-fn callers_across_await_are_those_that_v8_tells() {
+fn callers_across_await_are_those_of_v8() {
     with_each_version(|version, binary| {
         let session = Session::start(version, binary, "4");
         let score = score(session, Duration::ZERO, Score::is_enough);

@@ -1,5 +1,5 @@
-//! `nodescope dump --awaiting`: the async functions that are suspended are told by place, as many as there are, and no
-//! others: none that have ended, none that wait for nothing.
+//! `nodescope dump --awaiting`: the async functions that are suspended are listed by place, as many as there are, and
+//! no others: none that have ended, none that wait for nothing.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -100,7 +100,7 @@ fn chains(awaiting: &Value) -> Vec<(Vec<String>, String, u64)> {
     chains
 }
 
-/// All places and chains of a Node that runs the program, which has said that it is ready.
+/// All places and chains of a Node that runs the program, which has printed that it is ready.
 fn check(what: &str, running: &Running) {
     let expected = PLACES.map(|(function, line, count)| (function.to_owned(), line, count));
     let deadline = Instant::now() + PATIENCE;
@@ -126,7 +126,7 @@ fn start(node: &Path, scratch: &Scratch) -> Running {
 }
 
 #[test]
-fn suspended_functions_are_told_by_place() {
+fn suspended_functions_are_listed_by_place() {
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("awaiting-{release}"));
         let running = start(&node, &scratch);
@@ -135,14 +135,14 @@ fn suspended_functions_are_told_by_place() {
         assert!(text.contains("26 async functions are suspended"), "{release}: {text}");
         assert!(text.contains("5 × repository ("), "{release}: {text}");
         assert!(text.contains("▸ awaited by handler ("), "{release}: {text}");
-        // Who does not know of it is told.
+        // Without the option, the dump mentions it.
         let text = succeeds(&["dump", &running.pid()]);
         assert!(text.contains(&format!("dump {} --awaiting", running.pid())), "{release}: {text}");
     }
 }
 
 #[test]
-fn other_builds_tell_theirs_too() {
+fn other_builds_list_theirs_too() {
     for (release, node) in musl_nodes() {
         let scratch = Scratch::new(&format!("awaiting-musl-{release}"));
         check(&format!("Node {release} for musl"), &start(&node, &scratch));

@@ -87,7 +87,7 @@ fn check_debian() {
     let _ = std::fs::remove_file(root.join(&name));
 }
 
-/// Records the routes, and checks what each command says of them.
+/// Records the routes, and checks what each command shows of them.
 fn check_routes(what: &str, scratch: &Scratch, target: &[&str]) {
     let (out, text) = (scratch.path("a.nodescope"), scratch.path("a.folded"));
     let (with_awaits, picture) = (scratch.path("b.folded"), scratch.path("a.svg"));
@@ -144,7 +144,7 @@ handle();
 ";
 
 #[test]
-fn a_dump_says_what_awaits_a_loop_that_hangs() {
+fn a_dump_shows_what_awaits_a_loop_that_hangs() {
     if !can_record() {
         return;
     }

@@ -16,9 +16,9 @@ use crate::program::running::{
 use crate::program::{Scratch, fails, json, nodescope, stderr};
 use crate::skip::skip;
 
-/// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the real time of the long
-/// turns is told by the program itself. A turn is at least as long as its function, and at most from the end of what
-/// ran before it to the end of what ran after it: on a busy machine it may wait for a CPU there.
+/// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the program itself
+/// reports the real time of the long turns. A turn is at least as long as its function, and at most from the end of
+/// what ran before it to the end of what ran after it: on a busy machine it may wait for a CPU there.
 const STALLS: &str = "
 const fs = require('fs');
 const stalls = [];
@@ -27,9 +27,9 @@ let before = now(), open;
 function spin(ms) { const start = process.cpuUsage(); let sum = 0;
   for (;;) { for (let i = 0; i < 1e4; i++) sum += Math.sqrt(i);
     const { user, system } = process.cpuUsage(start); if ((user + system) / 1000 >= ms) return sum; } }
-function healthy() { spin(1); if (open) tell(); before = now(); if (process.argv[2] === 'busy') setImmediate(healthy); }
+function healthy() { spin(1); if (open) done(); before = now(); if (process.argv[2] === 'busy') setImmediate(healthy); }
 function stalled() { const [earliest, start] = [before, now()]; spin(300); open = [now() - start, earliest]; }
-function tell() { stalls.push([open[0], now() - open[1]]); open = undefined;
+function done() { stalls.push([open[0], now() - open[1]]); open = undefined;
   // Not within the turn: a disk may be slow.
   const [file, half] = [process.argv[3], process.argv[3] + '.half'];
   fs.writeFile(half, JSON.stringify(stalls), () => fs.rename(half, file, () => {})); }
@@ -40,7 +40,7 @@ console.log('ready');
 
 /// A long turn is seen as long as it was, and nothing else is taken for one, however busy the loop is.
 #[test]
-fn long_turns_are_told_from_a_busy_loop() {
+fn long_turns_are_distinguished_from_a_busy_loop() {
     if !can_record() {
         return;
     }
@@ -86,7 +86,7 @@ fn check_stalls(what: &str, report: &Value, truth: &str) {
     let most = report["duration_s"].as_f64().unwrap() as usize + 2;
     assert!((2..=most).contains(&long.len()), "{what}: {}", report["stalls"]);
     let stranger = |truth: &[(f64, f64)]| {
-        long.iter().find(|stall| !is_cut(stall, report) && !is_told(stall, truth)).copied()
+        long.iter().find(|stall| !is_cut(stall, report) && !is_known(stall, truth)).copied()
     };
     let deadline = Instant::now() + PATIENCE;
     while stranger(&truth_so_far(truth)).is_some() && Instant::now() < deadline {
@@ -121,7 +121,7 @@ fn is_cut(stall: &Value, report: &Value) -> bool {
 }
 
 /// Whether the program knows of a turn that was as long.
-fn is_told(stall: &Value, truth: &[(f64, f64)]) -> bool {
+fn is_known(stall: &Value, truth: &[(f64, f64)]) -> bool {
     let tolerance = |true_s: f64| 0.03 + 0.05 * true_s;
     truth.iter().any(|(least_s, most_s)| {
         (least_s - tolerance(*least_s)..most_s + tolerance(*most_s)).contains(&length(stall))

@@ -99,7 +99,7 @@ fn a_distribution_has_names() {
 
 /// There is no layout for that V8: wrong names are worse than none.
 #[test]
-fn a_future_engine_has_no_names_and_says_so() {
+fn a_future_engine_has_no_names_and_a_message() {
     if !can_record() {
         return;
     }
@@ -115,7 +115,7 @@ fn a_future_engine_has_no_names_and_says_so() {
         }
         let mut bytes = fs::read(&future).unwrap();
         if make_future(&mut bytes, Path::new(&future)).is_none() {
-            return skip(format_args!("a moved variable: readelf does not tell where {MAJOR} is"));
+            return skip(format_args!("a moved variable: readelf does not list {MAJOR} is"));
         }
         fs::write(&future, &bytes).unwrap();
         assert!(runs(Command::new("chmod").args(["+x", &future])));
@@ -123,13 +123,13 @@ fn a_future_engine_has_no_names_and_says_so() {
             (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"));
         let words = ["record", "-F", "999", "-o", &out, "--", &future, &script, "1000"];
         let output = nodescope(&words).output().unwrap();
-        let said = stderr(&output);
-        let lines: Vec<&str> = said.lines().filter(|line| line.contains("V8 99.")).collect();
+        let messages = stderr(&output);
+        let lines: Vec<&str> = messages.lines().filter(|line| line.contains("V8 99.")).collect();
         println!("Node {release}: {lines:?}");
-        assert_eq!(lines.len(), 1, "{release}: {said}");
+        assert_eq!(lines.len(), 1, "{release}: {messages}");
         assert!(
             lines[0].contains("does not know") && lines[0].contains("only from a perf map"),
-            "{said}"
+            "{messages}"
         );
         let report = json(&["report", "--json", "-n", "0", &out]);
         assert_eq!(named(&report), 0, "{release}: {}", report["functions"]);
@@ -180,7 +180,7 @@ fn make_future(bytes: &mut [u8], file: &Path) -> Option<()> {
 
 /// A user who has only CAP_PERFMON may sample the processes of others, and not read their memory.
 #[test]
-fn memory_that_may_not_be_read_is_said_to_be() {
+fn memory_that_may_not_be_read_is_reported_once() {
     if !can_record() {
         return;
     }
@@ -198,21 +198,24 @@ fn memory_that_may_not_be_read_is_said_to_be() {
         .args([&binary, "record", &node.pid(), "-d", "1s", "-F", "999", "-o", &out])
         .output();
     let Ok(output) = output else { return skip("another user: there is no setpriv here") };
-    let said = stderr(&output);
-    if said.contains("setpriv") || said.contains("you may not sample") {
-        return skip(format_args!("another user: {said}"));
+    let messages = stderr(&output);
+    if messages.contains("setpriv") || messages.contains("you may not sample") {
+        return skip(format_args!("another user: {messages}"));
     }
-    println!("{said}");
-    assert!(output.status.success(), "{said}");
-    let count = said.lines().filter(|line| line.contains("may not be read")).count();
-    assert_eq!(count, 1, "{said}");
-    assert!(said.contains("CAP_SYS_PTRACE") && said.contains("only from a perf map"), "{said}");
+    println!("{messages}");
+    assert!(output.status.success(), "{messages}");
+    let count = messages.lines().filter(|line| line.contains("may not be read")).count();
+    assert_eq!(count, 1, "{messages}");
+    assert!(
+        messages.contains("CAP_SYS_PTRACE") && messages.contains("only from a perf map"),
+        "{messages}"
+    );
     assert_eq!(named(&json(&["report", "--json", "-n", "0", &out])), 0);
 }
 
-/// Generated code is not said to lack a perf map where the heap tells what it is.
+/// Generated code lacks no perf map where the heap shows what it is.
 #[test]
-fn the_reasons_of_the_reader_are_told() {
+fn the_reasons_of_the_reader_are_reported() {
     if !can_record() {
         return;
     }

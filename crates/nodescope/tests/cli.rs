@@ -1,4 +1,4 @@
-//! The built program as people and scripts meet it: what it prints where, its exit status, and what it says of an
+//! The built program as people and scripts meet it: what it prints where, its exit status, and what it reports about an
 //! input. What it writes is in export.rs.
 
 use std::fs;
@@ -57,7 +57,7 @@ fn a_report_fits_the_width() {
 }
 
 #[test]
-fn a_report_says_what_there_is() {
+fn a_report_shows_what_there_is() {
     let text = succeeds(&["report", &input("node22-http")]);
     for part in [
         "695 samples of cpu-clock",
@@ -240,7 +240,7 @@ fn check_shares(row: &Value) {
 }
 
 #[test]
-fn json_tells_what_is_known() {
+fn json_has_what_is_known() {
     let report = json(&["report", &input("node22-known-shares"), "--json"]);
     assert_eq!(report["samples"], 1518);
     let first = &report["functions"][0];

@@ -1,5 +1,5 @@
 //! Recursions that go deeper than the copy that is taken of a stack: what is shown ends in its true root, or in a frame
-//! that says that it goes on.
+//! that shows that it goes on.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -71,7 +71,7 @@ fn count(folded: &Folded, [end, deep, enter]: [&str; 3]) -> Count {
 }
 
 #[test]
-fn recursions_have_their_root_or_say_that_it_is_missing() {
+fn recursions_have_their_root_or_show_that_it_is_missing() {
     if !can_record() {
         return;
     }

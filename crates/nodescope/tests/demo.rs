@@ -32,7 +32,7 @@ fn demo(scratch: &Scratch, options: &[&str]) -> Command {
     command
 }
 
-/// Whether the demo really recorded; where it cannot, it has said why.
+/// Whether the demo really recorded; where it cannot, it has printed why.
 fn is_live(output: &Output) -> bool {
     assert!(output.status.success(), "{}", stderr(output));
     let is_shipped = stderr(output).contains("ships with nodescope");
@@ -43,8 +43,8 @@ fn is_live(output: &Output) -> bool {
 }
 
 /// `recording node (pid 4140) for …` → 4140.
-fn service_of(said: &str) -> Option<u32> {
-    said.split_once("(pid ")?.1.split_once(')')?.0.parse().ok()
+fn service_of(messages: &str) -> Option<u32> {
+    messages.split_once("(pid ")?.1.split_once(')')?.0.parse().ok()
 }
 
 /// Gone, or a zombie that its new parent has not waited for yet.
@@ -139,9 +139,9 @@ fn has_everything(report: &Value) {
 }
 
 fn is_shown(scratch: &Scratch, output: &Output, report: &Value) {
-    let (said, shown) = (stderr(output), stdout(output));
-    assert!(said.starts_with("nodescope: demo: a small web shop on Node v"), "{said}");
-    assert!(is_over(service_of(&said).unwrap()), "{said}");
+    let (messages, shown) = (stderr(output), stdout(output));
+    assert!(messages.starts_with("nodescope: demo: a small web shop on Node v"), "{messages}");
+    assert!(is_over(service_of(&messages).unwrap()), "{messages}");
     // Every command that it prints works as it stands.
     let commands: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let find = |word: &str| *commands.iter().find(|line| line.contains(word)).unwrap();
@@ -233,15 +233,15 @@ fn the_service_does_not_outlive_a_killed_demo() {
     assert!(program::samples(&[&scratch.path("a.nodescope.part")]) > 0);
 }
 
-/// The shipped recording is shown, the user is told so, and it is as good as any.
+/// The shipped recording is shown, a message says so, and it is as good as any.
 fn is_shipped(scratch: &Scratch, output: &Output, reason: &str, hint: &str) {
-    let said = stderr(output);
-    assert!(output.status.success(), "{said}");
+    let messages = stderr(output);
+    assert!(output.status.success(), "{messages}");
     let lines: Vec<&str> =
-        said.lines().filter(|line| !line.starts_with("nodescope: demo: ")).collect();
-    assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(reason), "{said}");
-    assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{said}");
-    assert!(lines[2].contains("so this is a recording that ships with nodescope"), "{said}");
+        messages.lines().filter(|line| !line.starts_with("nodescope: demo: ")).collect();
+    assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(reason), "{messages}");
+    assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{messages}");
+    assert!(lines[2].contains("so this is a recording that ships with nodescope"), "{messages}");
     assert!(stdout(output).contains("lib/report.js") && stdout(output).contains("aggregateOrders"));
     let report = json(&["report", "--json", &scratch.path("a.nodescope")]);
     assert!(report["samples"].as_u64().unwrap() > 500);

@@ -25,7 +25,7 @@ fn recording(functions: &[(&str, u32)]) -> Vec<u8> {
 }
 
 #[test]
-fn what_became_faster_is_said_and_nothing_else() {
+fn what_became_faster_is_shown_and_nothing_else() {
     let scratch = Scratch::new("diff");
     let before = scratch.file("before.txt", &recording(&[("render", 30), ("list", 20)]));
     let after = scratch.file("after.txt", &recording(&[("render", 5), ("list", 20)]));

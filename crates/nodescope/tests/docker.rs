@@ -99,7 +99,7 @@ impl Daemon {
     }
 
     /// What docker prints, or why it does not.
-    fn tell(&self, words: &[&str]) -> Result<String, String> {
+    fn output_of(&self, words: &[&str]) -> Result<String, String> {
         let output = self.docker(words);
         match output.status.success() {
             true => Ok(stdout(&output).trim().to_owned()),
@@ -133,7 +133,7 @@ impl Daemon {
         if !packed.is_ok_and(|status| status.success()) {
             return Err("tar does not work".to_owned());
         }
-        self.tell(&["import", &archive, IMAGE])?;
+        self.output_of(&["import", &archive, IMAGE])?;
         let version =
             Command::new(&node).arg("--version").output().map_err(|error| error.to_string())?;
         Ok(stdout(&version).trim().to_owned())
@@ -142,13 +142,13 @@ impl Daemon {
     /// Starts the app as process 1 of a container; its id.
     fn run(&self, name: &str, options: &[&str], flags: &[&str]) -> Result<String, String> {
         let words: &[&str] = &["run", "--detach", "--net", "none", "--name", name];
-        self.tell(&[words, options, &[IMAGE, "/node"], flags, &["/boxed/app.js"]].concat())
+        self.output_of(&[words, options, &[IMAGE, "/node"], flags, &["/boxed/app.js"]].concat())
     }
 
     /// Waits until the program in a container has begun.
     fn wait_for_ready(&self, name: &str) {
         let start = Instant::now();
-        while !self.tell(&["logs", name]).unwrap().contains("ready") {
+        while !self.output_of(&["logs", name]).unwrap().contains("ready") {
             assert!(start.elapsed() < PATIENCE, "it does not begin");
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -174,10 +174,10 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        if let Ok(containers) = self.tell(&["ps", "--all", "--quiet"]) {
+        if let Ok(containers) = self.output_of(&["ps", "--all", "--quiet"]) {
             let ids: Vec<&str> = containers.lines().collect();
             if !ids.is_empty() {
-                let _ = self.tell(&[&["rm", "--force"], &ids[..]].concat());
+                let _ = self.output_of(&[&["rm", "--force"], &ids[..]].concat());
             }
         }
         let _ = Command::new("kill").arg(self.process.id().to_string()).status();
@@ -228,7 +228,7 @@ fn check(daemon: &Daemon, version: &str) {
     }
     its_inspector_could_be_opened(daemon, &name, &pid);
     it_is_recorded_by_its_inspector(daemon, &name, &pid);
-    daemon.tell(&["rm", "--force", &name]).unwrap();
+    daemon.output_of(&["rm", "--force", &name]).unwrap();
     it_is_recorded_from_inside(daemon, &name);
     it_is_recorded_on_read_only_files(daemon, &name);
     its_cpu_limit_is_blamed(daemon, &name);
@@ -294,10 +294,10 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
         );
     }
     let output = daemon.nodescope(&["dump", "-c", name]);
-    let said = stdout(&output);
+    let report = stdout(&output);
     assert!(
-        output.status.success() && said.contains("(/boxed/app.js:"),
-        "{said}{}",
+        output.status.success() && report.contains("(/boxed/app.js:"),
+        "{report}{}",
         stderr(&output)
     );
     let output = daemon.nodescope(&[
@@ -311,11 +311,11 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
 }
 
-/// The image that scripts/image.sh makes, run as README.md says. It holds the static program alone, no libraries.
+/// The image that scripts/image.sh makes, run as in README.md. It holds the static program alone, no libraries.
 fn it_is_recorded_by_our_image(daemon: &Daemon, program: &str, pid: &str) {
     let archive = daemon.scratch.path("image.tar");
     make("image.sh", &[program, architecture(), &archive], &[]);
-    daemon.tell(&["load", "--input", &archive]).unwrap();
+    daemon.output_of(&["load", "--input", &archive]).unwrap();
     let version = stdout(&Command::new(program).arg("--version").output().unwrap());
     let out = daemon.scratch.path("by-image");
     fs::create_dir(&out).unwrap();
@@ -368,7 +368,7 @@ fn documented_options(out: &str) -> Vec<String> {
     };
     let readme = read("README.md");
     let line = readme.lines().find(|line| line.starts_with("docker run ")).unwrap();
-    assert!(read("docs/install.md").contains(line), "docs/install.md says it in another way");
+    assert!(read("docs/install.md").contains(line), "docs/install.md has another line");
     let words = line.split(' ').skip(2).take_while(|word| *word != "nodescope");
     words.map(|word| word.replace("\"$PWD:", &format!("{out}:")).replace('"', "")).collect()
 }
@@ -376,18 +376,18 @@ fn documented_options(out: &str) -> Vec<String> {
 /// Docker's own filter forbids perf events inside: that is an error, never an empty profile.
 fn seccomp_is_explained(daemon: &Daemon, name: &str) {
     let output = daemon.record_inside(name);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let messages = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     assert_eq!(output.stdout, b"");
     assert!(
-        said.contains("seccomp")
-            && said.contains("hint: ")
-            && said.contains("record 1 --via inspector"),
-        "{said}"
+        messages.contains("seccomp")
+            && messages.contains("hint: ")
+            && messages.contains("record 1 --via inspector"),
+        "{messages}"
     );
     println!(
         "docker: inside, with Docker's own filter: {}",
-        said.lines().next().unwrap_or_default()
+        messages.lines().next().unwrap_or_default()
     );
     let doctor = stdout(&daemon.docker(&["exec", name, "/nodescope", "doctor"]));
     assert!(doctor.contains("✗ perf events") && doctor.contains("seccomp=unconfined"), "{doctor}");
@@ -446,23 +446,26 @@ fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
         let mut child = command.spawn().unwrap();
         let (mut stdin, mut terminal) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         // Answer only after the question: a terminal throws away what was typed before.
-        let mut said = Vec::new();
-        let is_asked = |said: &[u8]| String::from_utf8_lossy(said).contains("[y/N]");
+        let mut terminal_text = Vec::new();
+        let is_asked =
+            |terminal_text: &[u8]| String::from_utf8_lossy(terminal_text).contains("[y/N]");
         let mut byte = [0];
-        while !is_asked(&said) && terminal.read(&mut byte).unwrap() > 0 {
-            said.extend(byte);
+        while !is_asked(&terminal_text) && terminal.read(&mut byte).unwrap() > 0 {
+            terminal_text.extend(byte);
         }
         writeln!(stdin, "{answer}").unwrap();
-        terminal.read_to_end(&mut said).unwrap();
+        terminal.read_to_end(&mut terminal_text).unwrap();
         let status = child.wait().unwrap();
-        (status.success(), String::from_utf8_lossy(&said).into_owned())
+        (status.success(), String::from_utf8_lossy(&terminal_text).into_owned())
     };
-    let (is_done, said) = typed("n");
-    assert!(!is_done && said.contains("open it? [y/N]"), "{said}");
+    let (is_done, terminal_text) = typed("n");
+    assert!(!is_done && terminal_text.contains("open it? [y/N]"), "{terminal_text}");
     its_inspector_could_be_opened(daemon, name, pid);
-    let (is_done, said) = typed("y");
-    assert!(is_done && said.contains("asked.nodescope"), "{said}");
-    daemon.tell(&["exec", name, "/node", "-e", "fs.unlinkSync('/tmp/asked.nodescope')"]).unwrap();
+    let (is_done, terminal_text) = typed("y");
+    assert!(is_done && terminal_text.contains("asked.nodescope"), "{terminal_text}");
+    daemon
+        .output_of(&["exec", name, "/node", "-e", "fs.unlinkSync('/tmp/asked.nodescope')"])
+        .unwrap();
 }
 
 /// As `kubectl exec` does it: recorded there, read here.
@@ -490,9 +493,9 @@ fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
     );
     assert_eq!(report["threads"][0]["pid"], 1, "{}", report["threads"]);
     let left =
-        daemon.tell(&["exec", &name, "/node", "-p", "fs.readdirSync('/tmp').join()"]).unwrap();
+        daemon.output_of(&["exec", &name, "/node", "-p", "fs.readdirSync('/tmp').join()"]).unwrap();
     assert_eq!(left, "perf-1.map", "nothing of ours is left");
-    daemon.tell(&["rm", "--force", &name]).unwrap();
+    daemon.output_of(&["rm", "--force", &name]).unwrap();
 }
 
 /// Nothing can be written there but shared memory.
@@ -516,21 +519,24 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let name = format!("{name}-limited");
     let words =
         ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
-    if let Err(reason) = daemon.tell(&[&words[..], &["/boxed/timers.js"]].concat()) {
+    if let Err(reason) = daemon.output_of(&[&words[..], &["/boxed/timers.js"]].concat()) {
         return skip(format_args!("docker with a CPU limit: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let out = daemon.scratch.path("limited.nodescope");
     let output = daemon.nodescope(&["record", "-c", &name, "-d", "5s", "-o", &out]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let said = stdout(&daemon.nodescope(&["report", &out]));
+    let report = stdout(&daemon.nodescope(&["report", &out]));
     println!(
         "docker: {}",
-        said.lines().find(|line| line.contains("CPU limit")).unwrap_or_default()
+        report.lines().find(|line| line.contains("CPU limit")).unwrap_or_default()
     );
-    assert!(said.contains("Held back by the CPU limit, not by slow code: throttled in"), "{said}");
     assert!(
-        !said.lines().any(|line| line.contains("stood still") && line.contains("refresh")),
-        "{said}"
+        report.contains("Held back by the CPU limit, not by slow code: throttled in"),
+        "{report}"
+    );
+    assert!(
+        !report.lines().any(|line| line.contains("stood still") && line.contains("refresh")),
+        "{report}"
     );
 }

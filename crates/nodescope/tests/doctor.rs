@@ -100,7 +100,7 @@ fn the_machine_is_described() {
     );
 }
 
-/// What it says of sampling is what record then does.
+/// What it reports about sampling is what record then does.
 #[test]
 fn it_agrees_with_record() {
     let claims = check(&json(&["doctor", "--json"]), "perf events")["ok"] == true;
@@ -166,7 +166,7 @@ fn the_inspector_is_described() {
     assert!(listens["fix"].as_str().unwrap().contains("perf events"), "{listens}");
 }
 
-/// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.
+/// What doctor reports when it is started by another program, such as unshare; `None` where that is not possible.
 fn checks_by(words: &[&str]) -> Option<Value> {
     let program = program::path();
     let output =

@@ -146,7 +146,7 @@ fn a_loop_is_found_with_its_line() {
         let (inner, outer) = (frame(main, "inner").unwrap(), frame(main, "outer").unwrap());
         let source = inner["source"].as_str().unwrap();
         assert!(source.ends_with("program.js"), "{release}: {source}");
-        // Maglev has no lines in some releases: then it is said that they are unknown.
+        // Maglev has no lines in some releases: then the dump shows that they are unknown.
         let line = inner["line"].as_u64().unwrap();
         assert!(line == 0 || (3..=4).contains(&line), "{release}: {inner:#}");
         let line = outer["line"].as_u64().unwrap();
@@ -345,7 +345,7 @@ fn what_cannot_be_dumped() {
     assert!(succeeds(&["dump", "--help"]).contains("--all-frames"));
 }
 
-/// A user who may not look is told what would help.
+/// A user who may not look gets a hint about what would help.
 #[test]
 fn other_users_are_refused() {
     let Some((_, node)) = nodes().into_iter().next_back() else { return };
@@ -356,12 +356,12 @@ fn other_users_are_refused() {
     let Ok(output) = command.args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output() else {
         return skip("dump as another user: only root can become one");
     };
-    let said = stderr(&output);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
+    let messages = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{messages}");
     assert!(
-        said.contains("it belongs to another user")
-            && said.contains("hint: run nodescope as that user"),
-        "{said}"
+        messages.contains("it belongs to another user")
+            && messages.contains("hint: run nodescope as that user"),
+        "{messages}"
     );
     assert!(nodescope(&["dump", &running.pid()]).output().unwrap().status.success());
 }

@@ -53,10 +53,10 @@ fn shares_are_those_of_the_programs_own_clock() {
     let used: Value = serde_json::from_slice(&fs::read(&clock).unwrap()).unwrap();
     let report = json(&["report", "--json", &out]);
     let found = KINDS.map(|(kind, function)| share_of(&report, kind, function));
-    let told = KINDS.map(|(kind, _)| used[kind].as_f64().unwrap());
+    let used_ms = KINDS.map(|(kind, _)| used[kind].as_f64().unwrap());
     for (row, (kind, _)) in KINDS.iter().enumerate() {
         let share = found[row] / found.iter().sum::<f64>();
-        let truth = told[row] / told.iter().sum::<f64>();
+        let truth = used_ms[row] / used_ms.iter().sum::<f64>();
         println!("{kind}: {share:.3} of the samples, {truth:.3} by its own clock");
         assert!(
             (share - truth).abs() < 0.05,
@@ -132,7 +132,7 @@ fn requests_are_known(node: &std::path::Path, (name, server): (&str, &str), scra
     let share = known / (known + jobs[1]);
     println!("{name}: {share:.3} of the samples, {:.3} by its own clock", list / (list + job));
     assert_eq!(jobs[0], 0.0, "{name}: a job is no request: {}", report["entries"]);
-    // What was read too late is unknown, and says so. On a machine with much other work, what was known was 66 to 91 % of
+    // What was read too late is shown as unknown. On a machine with much other work, what was known was 66 to 91 % of
     // what the program counted, because samples are also of other work of Node's, and nothing was unknown.
     let part = known / (list / (list + job));
     assert!(part > 0.5 && unknown < 0.1 * known, "{name}: {part:.3}: {}", report["entries"]);

@@ -11,7 +11,7 @@ use crate::program::{
     self, Scratch, fails, input, json, nodescope, recording, run, stderr, stdout, succeeds,
 };
 
-/// The word for --to, file names that mean the same, how the bytes are told, and what is said on stderr.
+/// The word for --to, file names that mean the same, how the bytes are recognised, and what is printed on stderr.
 type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool, &'static [&'static str]);
 
 /// What --to takes.
@@ -67,10 +67,10 @@ fn every_form_by_ending_and_by_name() {
             "{form}: {}",
             stderr(&streamed)
         );
-        let said = stderr(&streamed);
-        assert_eq!(said.lines().count(), notes.len(), "{form}: {said}");
+        let messages = stderr(&streamed);
+        assert_eq!(messages.lines().count(), notes.len(), "{form}: {messages}");
         for note in *notes {
-            assert_eq!(said.matches(note).count(), 1, "{form}: {note}: {said}");
+            assert_eq!(messages.matches(note).count(), 1, "{form}: {note}: {messages}");
         }
         for name in *names {
             let out = scratch.path(name);
@@ -132,7 +132,7 @@ fn what_is_exported_opens_again() {
 
 /// Each once: other events, what has no unit or times, markers.
 #[test]
-fn what_a_form_cannot_carry_is_said_once() {
+fn what_a_form_cannot_carry_is_reported_once() {
     let rows: &[(&str, &str, &[&str])] = &[
         (
             "perf-multi-event",
@@ -152,13 +152,13 @@ fn what_a_form_cannot_carry_is_said_once() {
     for (case, form, notes) in rows {
         let output = run(&["export", &input(case), "-o", "-", "--to", form]);
         assert!(output.status.success(), "{case} as {form}: {}", stderr(&output));
-        let said = stderr(&output);
+        let messages = stderr(&output);
         for note in *notes {
-            assert_eq!(said.matches(note).count(), 1, "{case} as {form}: {note}: {said}");
+            assert_eq!(messages.matches(note).count(), 1, "{case} as {form}: {note}: {messages}");
         }
-        let lines: std::collections::BTreeSet<&str> = said.lines().collect();
-        assert_eq!(lines.len(), said.lines().count(), "{case} as {form}: twice: {said}");
-        assert!(!notes.is_empty() || said.is_empty(), "{case} as {form}: {said}");
+        let lines: std::collections::BTreeSet<&str> = messages.lines().collect();
+        assert_eq!(lines.len(), messages.lines().count(), "{case} as {form}: twice: {messages}");
+        assert!(!notes.is_empty() || messages.is_empty(), "{case} as {form}: {messages}");
     }
 }
 
@@ -322,7 +322,7 @@ fn its_own_input_is_never_overwritten() {
     assert_eq!(fs::read(&path).unwrap(), recording());
 }
 
-/// Exports tell much about a service: only their owner may read them, and no link redirects them.
+/// Exports reveal much about a service: only their owner may read them, and no link redirects them.
 #[cfg(unix)]
 #[test]
 fn files_are_private_and_links_are_replaced() {
@@ -359,7 +359,7 @@ fn files_are_private_and_links_are_replaced() {
 }
 
 #[test]
-fn what_cannot_be_written_says_where() {
+fn what_cannot_be_written_names_the_place() {
     let scratch = Scratch::new("unwritable");
     let path = input("node22-gc");
     let folder = scratch.path("folder.svg");
@@ -413,7 +413,7 @@ fn a_full_disk_is_an_error_that_names_the_place() {
     }
 }
 
-/// `nodescope … | head -1` is no failure: nothing is said.
+/// `nodescope … | head -1` is no failure: nothing is printed.
 #[test]
 fn a_broken_pipe_is_silent() {
     let path = input("node22-http");
@@ -432,9 +432,9 @@ fn a_broken_pipe_is_silent() {
         let mut child =
             nodescope(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(said, "", "{command:?}");
+        let mut messages = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
+        assert_eq!(messages, "", "{command:?}");
         assert!(child.wait().unwrap().code().is_some(), "{command:?}: ended by a signal");
     }
 }
@@ -450,8 +450,8 @@ fn a_growing_recording_that_was_cut_off_opens() {
     assert!(samples > 200 && samples < program::samples(&[&whole]), "{samples}");
     let output = run(&["report", &part]);
     assert!(output.status.success());
-    let said = stderr(&output);
-    assert!(said.contains("the file ends in the middle of a chunk"), "{said}");
+    let messages = stderr(&output);
+    assert!(messages.contains("the file ends in the middle of a chunk"), "{messages}");
     for name in ["a.svg", "a.folded", "a.cpuprofile", "a.html", "a.nodescope"] {
         let out = scratch.path(name);
         let output = run(&["export", &part, "-o", &out]);

@@ -74,7 +74,7 @@ fn a_busy_server_has_a_small_file() {
         .ids()
         .map(|id| off_cpu.row(id))
         .filter(|row| row.times == 1 && row.length_ns >= 100_000);
-    assert!(single.count() > 0, "long waits are told one by one");
+    assert!(single.count() > 0, "long waits are recorded one by one");
 
     // What it ran and what it was off the CPU is all of its time.
     let roles = profile.threads().iter().map(|thread| thread.role);

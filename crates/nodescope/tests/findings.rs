@@ -26,7 +26,7 @@ const NAME_SERVER: &str = "127.77.53.53";
 /// The release that `make test` records.
 const RELEASE: &str = "22.23.3";
 
-/// A program, its load, and what the report has to say first.
+/// A program, its load, and what the report has to name first.
 pub struct Known {
     name: &'static str,
     flags: &'static [&'static str],
@@ -254,7 +254,7 @@ fn task_delay_ns(task: &Path) -> u64 {
     own + children.map(run_delay_ns).sum::<u64>()
 }
 
-/// What the report may say of waiting for CPUs must be seen in the kernel's own account, too: this part of the time.
+/// What the report may blame on waiting for CPUs must be in the kernel's own account, too: this part of the time.
 const CONSIDERABLE: f64 = 0.1;
 
 impl Recording {
@@ -371,7 +371,7 @@ fn the_first_finding_is_the_planted_cause() {
 }
 
 #[test]
-fn a_cpu_quota_is_told_first() {
+fn a_cpu_quota_comes_first() {
     if !can_record() {
         return;
     }
@@ -438,7 +438,7 @@ fn reported(findings: &[(&str, Option<&str>)], waited: f64) -> Recording {
     Recording { report: object!({ "findings": rows }), waited }
 }
 
-/// What the report says of waiting for CPUs is believed only where the kernel's own account of the target says it, too.
+/// What the report states about waiting for CPUs is believed only where the kernel's own account of the target agrees.
 #[test]
 fn waiting_for_a_cpu_excuses_nothing_without_evidence() {
     let (healthy, slow) =

@@ -1,5 +1,5 @@
 //! A disk that becomes full while `record` writes to it: the recording goes on in memory, is summarised, and the user
-//! is told what is kept, and where.
+//! learns what is kept, and where.
 
 #![cfg(target_os = "linux")]
 
@@ -12,7 +12,7 @@ use crate::program::running::can_record;
 use crate::program::{Scratch, json, stderr, stdout};
 use crate::skip::skip;
 
-/// Says that there is no tmpfs.
+/// The exit status where there is no tmpfs.
 const NO_DISK: i32 = 99;
 
 /// Mounts a tmpfs that only this script sees, records to it, fills it once something is recorded, and ends the
@@ -21,9 +21,9 @@ const SCRIPT: &str = r#"
 disk=$1 size=$2 kept=$3 frees=$4 program=$5
 shift 5
 mount -t tmpfs -o "size=$size" none "$disk" || exit 99
-"$program" record "$@" -o "$disk/a.nodescope" 2> "$kept/said" > "$kept/shown" &
+"$program" record "$@" -o "$disk/a.nodescope" 2> "$kept/messages" > "$kept/shown" &
 recorder=$!
-is_full() { grep -q 'the disk is full' "$kept/said"; }
+is_full() { grep -q 'the disk is full' "$kept/messages"; }
 runs() { kill -0 $recorder 2> /dev/null; }
 while runs && ! is_full && ! "$program" report "$disk/a.nodescope.part" > /dev/null 2>&1; do sleep 0.1; done
 dd if=/dev/zero of="$disk/filler" bs=4096 2> /dev/null
@@ -35,7 +35,7 @@ kill -INT $recorder
 wait $recorder
 status=$?
 cat "$kept/shown"
-cat "$kept/said" >&2
+cat "$kept/messages" >&2
 cp "$disk"/a.nodescope* "$kept"
 exit $status
 "#;
@@ -64,20 +64,23 @@ fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> 
 }
 
 /// The recording is lost in part or whole: it is shown, and what is left is named.
-fn is_told(size: &str, words: &[&str]) {
+fn check_messages(size: &str, words: &[&str]) {
     let Some((output, scratch)) = record(size, "no", words) else { return };
-    let (shown, said) = (stdout(&output), stderr(&output));
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the recording goes on in memory, for 128 MB at most"), "{said}");
-    assert!(said.contains("cannot write ") && !said.contains("wrote "), "{said}");
-    assert!(shown.contains("sample") && shown.contains("app.js"), "{shown}{said}");
+    let (shown, messages) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(messages.contains("the recording goes on in memory, for 128 MB at most"), "{messages}");
+    assert!(messages.contains("cannot write ") && !messages.contains("wrote "), "{messages}");
+    assert!(shown.contains("sample") && shown.contains("app.js"), "{shown}{messages}");
     assert!(!Path::new(&scratch.path("kept/a.nodescope")).exists());
     let part = scratch.path("kept/a.nodescope.part");
-    if said.contains("nothing of it is kept") {
-        return assert!(!Path::new(&part).exists() && size == "16k", "{said}");
+    if messages.contains("nothing of it is kept") {
+        return assert!(!Path::new(&part).exists() && size == "16k", "{messages}");
     }
-    assert!(said.contains("are kept in ") && said.contains("hint: make room"), "{said}");
-    assert!(said.contains("disk/a.nodescope.part, and the rest is lost"), "{said}");
+    assert!(
+        messages.contains("are kept in ") && messages.contains("hint: make room"),
+        "{messages}"
+    );
+    assert!(messages.contains("disk/a.nodescope.part, and the rest is lost"), "{messages}");
     let report = json(&["report", "--json", &part]);
     assert!(report["samples"].as_u64().unwrap() > 0, "{report}");
     assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{report}");
@@ -86,16 +89,16 @@ fn is_told(size: &str, words: &[&str]) {
 /// The disk has room again before the recording ends: everything is written.
 fn is_whole_when_there_is_room_again(words: &[&str]) {
     let Some((output, scratch)) = record("20m", "yes", words) else { return };
-    let said = stderr(&output);
-    assert!(output.status.success() && said.contains("the disk is full"), "{said}");
-    assert!(!Path::new(&scratch.path("kept/a.nodescope.part")).exists(), "{said}");
+    let messages = stderr(&output);
+    assert!(output.status.success() && messages.contains("the disk is full"), "{messages}");
+    assert!(!Path::new(&scratch.path("kept/a.nodescope.part")).exists(), "{messages}");
     let samples = |name: &str| {
         json(&["report", "--json", &scratch.path(&format!("kept/{name}"))])["samples"]
             .as_u64()
             .unwrap()
     };
     let (before, all) = (samples("when-full"), samples("a.nodescope"));
-    assert!(before > 0 && all > before, "{before} samples on the disk, {all} in all: {said}");
+    assert!(before > 0 && all > before, "{before} samples on the disk, {all} in all: {messages}");
 }
 
 fn start(scratch: &Scratch) -> Option<Target> {
@@ -110,7 +113,7 @@ fn by_perf_events() {
     let pid = target.pid();
     let words = ["-p", &pid, "--via", "perf", "-F", "499", "-d", "1h"];
     for size in ["16k", "20m"] {
-        is_told(size, &words);
+        check_messages(size, &words);
     }
     is_whole_when_there_is_room_again(&words);
 }
@@ -122,7 +125,7 @@ fn by_the_inspector() {
     let pid = target.pid();
     let words = ["-p", &pid, "--via", "inspector", "-F", "499", "-d", "1h"];
     for size in ["16k", "20m"] {
-        is_told(size, &words);
+        check_messages(size, &words);
     }
     is_whole_when_there_is_room_again(&words);
     assert!(target.is_as_before(), "its port is closed");

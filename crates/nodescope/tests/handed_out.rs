@@ -151,9 +151,12 @@ fn the_heap_of_static_programs_keeps_what_was_written() {
     let mut command = Command::new(cargo);
     command.args(words).args(["--", "memory::"]).env("CARGO_TARGET_DIR", target_folder());
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
-    let said = stdout(&output);
-    assert!(output.status.success(), "{said}{}", stderr(&output));
-    assert!(said.contains("memory::musl::tests::blocks_keep_what_was_written ... ok"), "{said}");
+    let output_text = stdout(&output);
+    assert!(output.status.success(), "{output_text}{}", stderr(&output));
+    assert!(
+        output_text.contains("memory::musl::tests::blocks_keep_what_was_written ... ok"),
+        "{output_text}"
+    );
 }
 
 /// The static program for arm64.
@@ -168,8 +171,8 @@ fn emulator() -> Option<&'static str> {
 }
 
 /// It finds a Node of this machine, also one of another processor.
-fn lists_a_running_node(says: &dyn Fn(&[&str]) -> String) {
-    let listed = || serde_json::from_str::<Value>(&says(&["ps", "--json"])).unwrap();
+fn lists_a_running_node(output_of: &dyn Fn(&[&str]) -> String) {
+    let listed = || serde_json::from_str::<Value>(&output_of(&["ps", "--json"])).unwrap();
     let Some(node) = installed_node() else {
         assert!(listed().is_array());
         return skip("arm64: ps of a running Node: node is missing");
@@ -194,29 +197,30 @@ fn the_program_for_arm64_reads_and_shows() {
         command.arg(&program).args(words).env_remove("COLUMNS");
         command
     };
-    let says = |words: &[&str]| {
+    let output_of = |words: &[&str]| {
         let output = start(words).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
         stdout(&output)
     };
-    assert!(says(&["--version"]).contains("aarch64-unknown-linux-musl"));
-    let help = says(&["record", "--help"]);
+    assert!(output_of(&["--version"]).contains("aarch64-unknown-linux-musl"));
+    let help = output_of(&["record", "--help"]);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("Names without an option are for x86-64 so far"), "{help}");
 
     // The same words and the same bytes as on this processor.
     let file = input("node22-gc");
-    assert_eq!(says(&["report", &file]), succeeds(&["report", &file]));
+    assert_eq!(output_of(&["report", &file]), succeeds(&["report", &file]));
     for form in ["html", "folded", "svg"] {
         let words = ["export", &file, "-o", "-", "--to", form];
-        assert!(says(&words) == succeeds(&words), "{form} differs");
+        assert!(output_of(&words) == succeeds(&words), "{form} differs");
     }
-    lists_a_running_node(&says);
+    lists_a_running_node(&output_of);
     // Its exit status depends on what this machine permits.
     let output = start(&["doctor", "--json"]).output().unwrap();
     let checks: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let is_told = |what: &str| checks.as_array().unwrap().iter().any(|check| check["what"] == what);
-    assert!(is_told("perf events"), "{checks:#}");
+    let is_listed =
+        |what: &str| checks.as_array().unwrap().iter().any(|check| check["what"] == what);
+    assert!(is_listed("perf events"), "{checks:#}");
 
     let scratch = Scratch::new("arm64");
     let kept = scratch.file("kept.nodescope", &recording());

@@ -41,7 +41,7 @@ static void *spin(void *argument) {
   int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
   struct uffdio_api api = {.api = UFFD_API};
   struct uffdio_register range = {.range = {(unsigned long)memory, page}, .mode = UFFDIO_REGISTER_MODE_MISSING};
-  FILE *out = fopen(getenv("HOSTILE_SAYS"), "a");
+  FILE *out = fopen(getenv("HOSTILE_LOG"), "a");
   if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &range) < 0) {
     fprintf(out, "refused\n");
     fclose(out);
@@ -80,18 +80,18 @@ fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
         return None;
     }
     let script = scratch.file("shares.js", format!("console.log('ready');{SHARES}").as_bytes());
-    let says = scratch.path("says");
+    let log_path = scratch.path("log");
     let (release, node) = nodes().pop()?;
     let mut command = Command::new(node);
-    command.args([&script, "60000"]).env("LD_PRELOAD", &library).env("HOSTILE_SAYS", &says);
+    command.args([&script, "60000"]).env("LD_PRELOAD", &library).env("HOSTILE_LOG", &log_path);
     command.env("HOSTILE_GO", scratch.path("go"));
     let running = Running::start(command.envs(variables.iter().copied()));
     let count = variables.iter().find_map(|(_, count)| count.parse().ok()).unwrap_or(1);
-    let said = || fs::read_to_string(&says).unwrap_or_default();
-    wait_until("its threads", LONG, || said().lines().count() >= count);
-    let said = said();
-    if !said.contains("ready") || said.contains("refused") {
-        skip(format_args!("Node {release}: userfaultfd is not for this user: {said:?}"));
+    let log = || fs::read_to_string(&log_path).unwrap_or_default();
+    wait_until("its threads", LONG, || log().lines().count() >= count);
+    let log = log();
+    if !log.contains("ready") || log.contains("refused") {
+        skip(format_args!("Node {release}: userfaultfd is not for this user: {log:?}"));
         return None;
     }
     Some(running)
@@ -128,17 +128,17 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording; what was said, and how many readers there were.
+    /// Ends the recording; what was printed, and how many readers there were.
     fn end(mut self) -> (String, usize) {
         self.readers.extend(children_of(self.child.id()));
         send("INT", &self.child.id().to_string());
         let output = self.child.wait_with_output().unwrap();
-        let said = stderr(&output);
-        println!("{} readers: {said}", self.readers.len());
-        assert!(output.status.success(), "{said}");
+        let messages = stderr(&output);
+        println!("{} readers: {messages}", self.readers.len());
+        assert!(output.status.success(), "{messages}");
         let is_alive = |pid: &&u32| fs::exists(format!("/proc/{pid}")).unwrap_or(false);
         wait_until("readers end", LONG, || self.readers.iter().filter(is_alive).count() == 0);
-        (said, self.readers.len())
+        (messages, self.readers.len())
     }
 }
 
@@ -183,12 +183,12 @@ fn a_thread_that_blocks_readers_costs_only_its_own_names() {
         "main thread, named: {named} when the thread was found, {} later",
         total(&after, "spin")
     );
-    let (said, readers) = recorder.end();
+    let (messages, readers) = recorder.end();
     assert!(
         (2..=4).contains(&readers),
         "{readers} readers: the stuck ones are replaced, and no more"
     );
-    assert!(said.contains("blocks every reader"), "{said}");
+    assert!(messages.contains("blocks every reader"), "{messages}");
     let report = json(&["report", "--json", &out]);
     assert_eq!(report["losses"]["helper_crashes"], 0, "it is the target's fault");
     let mut threads = report["threads"].as_array().unwrap().iter();
@@ -220,8 +220,8 @@ fn many_threads_that_block_readers_end_in_a_sentence() {
         recorder.wait_until("more stacks", |report| rooted(report) > rooted(&walked) + 100.0);
     let all = later["samples"].as_f64().unwrap() - walked["samples"].as_f64().unwrap();
     let rooted = rooted(&later) - rooted(&walked);
-    let (said, readers) = recorder.end();
-    assert!(said.contains(given_up), "{said}");
+    let (messages, readers) = recorder.end();
+    assert!(messages.contains(given_up), "{messages}");
     assert!(readers <= 8, "{readers} readers");
     assert!(rooted > 0.9 * all, "{rooted} of {all} reach the root");
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json as value};
 use crate::program::running::{Running, can_record};
 use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
-/// Says its port, and is busy for a third of the time.
+/// Prints its port, and is busy for a third of the time.
 const APP: &str = "
 function simmer(ms) { const end = Date.now() + ms; while (Date.now() < end); }
 const server = require('http').createServer((_, answer) => answer.end());
@@ -69,7 +69,7 @@ fn three(scratch: &Scratch) -> [Running; 3] {
     ]
 }
 
-/// Applications of the same name are told apart by their folders: one test at a time has some.
+/// Applications of the same name are distinguished by their folders: one test at a time has some.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -77,7 +77,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 #[test]
-fn three_of_a_kind_are_told_apart() {
+fn three_of_a_kind_are_distinguished() {
     let _alone = alone();
     let scratch = Scratch::new("identity-ps");
     let folder = fs::canonicalize(&scratch.0).unwrap();
@@ -149,7 +149,7 @@ fn written(folder: &std::path::Path) -> String {
 }
 
 #[test]
-fn a_recording_says_which_process_it_was() {
+fn a_recording_names_its_process() {
     if !can_record() {
         return;
     }
@@ -183,7 +183,7 @@ fn a_recording_says_which_process_it_was() {
     }
 }
 
-/// Burns CPU inside of a package, and then does what the rest of the program says.
+/// Burns CPU inside of a package, and then runs the rest of the program.
 fn burning(package: &str, ms: u32, rest: &str) -> String {
     format!(
         "const spent = () => {{ const {{ user, system }} = process.cpuUsage(); return (user + system) / 1000; }};

@@ -21,8 +21,8 @@ use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
 /// Begins to record; returns when the first samples are written.
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
-    let said = scratch.path("said");
-    let log = fs::File::create(&said).unwrap();
+    let log_path = scratch.path("messages");
+    let log = fs::File::create(&log_path).unwrap();
     let recorder =
         nodescope(&words(pid, out, more)).stdout(Stdio::null()).stderr(log).spawn().unwrap();
     let has_window = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 1000);
@@ -126,7 +126,7 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
 
 /// A process that wants to exit waits for inspector clients to disconnect; it must not wait for us.
 #[test]
-fn a_target_that_is_told_to_end_ends() {
+fn a_target_that_is_asked_to_end_ends() {
     let waits = "process.on('SIGTERM', () => process.exit(7));";
     for (release, node) in lines() {
         for (kind, handler, code) in [("handler", waits, Some(7)), ("plain", "", None)] {
@@ -150,7 +150,7 @@ fn a_target_that_is_told_to_end_ends() {
             assert!(
                 recorder.wait().unwrap().success(),
                 "{}",
-                fs::read_to_string(scratch.path("said")).unwrap()
+                fs::read_to_string(scratch.path("messages")).unwrap()
             );
             let samples = json(&["report", "--json", &out])["samples"].as_u64().unwrap();
             assert!(samples > 10, "{release}, {kind}: {samples} samples");
@@ -170,7 +170,7 @@ fn ctrl_c_keeps_what_was_seen_and_closes_the_port() {
         assert!(
             recorder.wait().unwrap().success(),
             "{}",
-            fs::read_to_string(scratch.path("said")).unwrap()
+            fs::read_to_string(scratch.path("messages")).unwrap()
         );
         assert!(target.is_as_before(), "{release}");
         assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10, "{release}");
@@ -255,8 +255,8 @@ fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
             Path::new(&scratch.path("calls")).exists()
         });
         let before = wakeups(&pid);
-        let said = fs::File::create(scratch.path("said")).unwrap();
-        let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(said).spawn().unwrap();
+        let messages = fs::File::create(scratch.path("messages")).unwrap();
+        let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(messages).spawn().unwrap();
         wait_until("the signal", Duration::from_secs(20), || {
             wakeups(&pid) > before || has(&scratch, "log", "Debugger listening")
         });
@@ -283,9 +283,9 @@ fn a_stopped_target_is_given_up_and_closed_later() {
     let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "3s"]);
     target.signal("STOP");
     assert!(recorder.wait().unwrap().success());
-    let said = fs::read_to_string(scratch.path("said")).unwrap();
-    assert!(said.contains("is still open") && said.contains("kill -CONT"), "{said}");
-    assert!(said.contains("did not answer"), "{said}");
+    let messages = fs::read_to_string(scratch.path("messages")).unwrap();
+    assert!(messages.contains("is still open") && messages.contains("kill -CONT"), "{messages}");
+    assert!(messages.contains("did not answer"), "{messages}");
     assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10);
     assert!(succeeds(&["report", &out]).contains("Callers across await are not known"));
     target.signal("CONT");
@@ -397,9 +397,12 @@ fn a_process_that_profiles_itself_is_left_alone() {
         let mut target = Target::start(&scratch, &node, &["--cpu-prof"], BUSY, &[]);
         let out = scratch.path("a.nodescope");
         let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{release}: {said}");
-        assert!(said.contains("profiles itself") && said.contains("--force"), "{release}: {said}");
+        let messages = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{release}: {messages}");
+        assert!(
+            messages.contains("profiles itself") && messages.contains("--force"),
+            "{release}: {messages}"
+        );
         assert!(target.is_as_before(), "{release}");
         assert!(!has(&scratch, "log", "Cannot retrieve"), "{release}");
     }
@@ -451,7 +454,7 @@ fn calls_are_counted_exactly() {
         assert!(
             recorder.wait().unwrap().success(),
             "{}",
-            fs::read_to_string(scratch.path("said")).unwrap()
+            fs::read_to_string(scratch.path("messages")).unwrap()
         );
         let report = json(&["report", "--json", &out]);
         let calls = |name: &str| -> Vec<(u64, Option<u64>)> {
@@ -468,7 +471,7 @@ fn calls_are_counted_exactly() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn what_cannot_be_recorded_is_explained() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-usage");
     let target = Target::start(&scratch, &node, &[], BUSY, &[]);

@@ -1,6 +1,6 @@
-//! `nodescope record --via inspector` tells functions that V8 had inlined before the recording began from their
-//! callers: by their lines, compared with perf events on the same process. Shares are of the time in which something
-//! ran.
+//! `nodescope record --via inspector` distinguishes functions that V8 had inlined before the recording began from
+//! their callers: by their lines, compared with perf events on the same process. Shares are of the time in which
+//! something ran.
 
 #![cfg(target_os = "linux")]
 
@@ -14,8 +14,8 @@ use crate::program::running::{cache, can_record};
 use crate::program::{Scratch, json, nodescope, stderr, stdout};
 use crate::skip::skip;
 
-/// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is told
-/// to optimise that before the program says that it runs, however slow the machine is. None of them allocates.
+/// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is asked
+/// to optimise that before the program prints that it runs, however slow the machine is. None of them allocates.
 const INLINED: &str = "
 function cook(rounds) {
   let sum = 0;
@@ -164,9 +164,9 @@ fn inlined_functions_of_a_worker_have_their_time() {
     }
 }
 
-/// All functions on one line, as a minifier leaves them: nothing tells which one ran.
+/// All functions on one line, as a minifier leaves them: nothing shows which one ran.
 #[test]
-fn what_lines_do_not_tell_is_said_first() {
+fn what_lines_do_not_show_is_reported_first() {
     let node = lines().into_iter().find(|(release, _)| release.starts_with("20"));
     let Some((release, node)) = node else { return };
     let scratch = Scratch::new("inlined-minified");

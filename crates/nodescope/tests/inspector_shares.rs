@@ -1,4 +1,4 @@
-//! What `nodescope record --via inspector` tells agrees with what Node writes by itself with --cpu-prof. Nothing else
+//! What `nodescope record --via inspector` records agrees with what Node writes by itself with --cpu-prof. Nothing else
 //! runs beside this test.
 
 #![cfg(target_os = "linux")]
@@ -72,7 +72,7 @@ fn shares_agree_with_cpu_prof() {
     }
 }
 
-/// Does something until the program that is measured had a CPU for most of the time, which it tells; at most three
+/// Does something until the program that is measured had a CPU for most of the time, which it reports; at most three
 /// times. The share of the time in which it had one.
 fn undisturbed(attempt: impl Fn() -> f64) -> f64 {
     let mut cpu_share = 0.0;
@@ -86,7 +86,7 @@ fn undisturbed(attempt: impl Fn() -> f64) -> f64 {
     cpu_share
 }
 
-/// How many samples say the same thing, on average, so that n of them are worth n / repetition independent ones. V8
+/// How many samples show the same thing, on average, so that n of them are worth n / repetition independent ones. V8
 /// samples by the clock: while the program waits for a CPU, all samples are of the place where it stopped. A wait takes
 /// as long as the scheduler lets another program run, some milliseconds, and waits of different lengths count by the
 /// square of their length: twice the mean.

@@ -1,6 +1,6 @@
 //! The live proof that JavaScript frames are named from outside: real versions of Node run programs of every kind, and
 //! each frame of machine code is compared with the perf map that V8 itself writes; interpreted code with a nesting of
-//! calls that is known. NODESCOPE_SECONDS says how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are
+//! calls that is known. NODESCOPE_SECONDS is how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are
 //! read, and NODESCOPE_MEASURE=1 asks only for the table.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -273,7 +273,7 @@ fn check_nesting(seen: &Seen<'_>) -> Option<Result<(), Vec<String>>> {
 }
 
 /// Not a test: writes the fixtures of crates/v8/tests anew. Run it with `--ignored` after the reader reads more than
-/// before, and look at what the fixtures' expected texts then say. NODESCOPE_FIXTURES=wasm writes those of one kind.
+/// before, and look at the fixtures' expected texts then. NODESCOPE_FIXTURES=wasm writes those of one kind.
 #[test]
 #[ignore = "writes files"]
 fn record_fixtures() {

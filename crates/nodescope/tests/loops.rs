@@ -375,7 +375,7 @@ fn check_stop(scratch: &Scratch, node: &Running, stop: impl Fn(), go_on: impl Fn
 /// A control group that can be frozen, with a process in it. It is thawed and removed in the end.
 struct Freezer {
     folder: PathBuf,
-    /// The file, and what it says of a group that is frozen and of one that is not.
+    /// The file, and what it contains for a group that is frozen and of one that is not.
     file: &'static str,
     words: [&'static str; 2],
 }
@@ -437,7 +437,7 @@ fn a_busy_loop_that_turns_is_healthy() {
 }
 
 #[test]
-fn a_limit_is_told_from_slow_code() {
+fn a_limit_is_distinguished_from_slow_code() {
     if !can_record() {
         return;
     }

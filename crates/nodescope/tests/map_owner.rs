@@ -55,7 +55,7 @@ impl Drop for Forged {
     }
 }
 
-/// Records a process without its heap; what the report says, and what the recorder said.
+/// Records a process without its heap; the report, and what the recorder printed.
 fn recorded(scratch: &Scratch, pid: &str) -> (Value, String) {
     let out = scratch.path("a.nodescope");
     let words = ["record", pid, "--no-heap", "-d", "1s", "-F", "499", "-o", &out];
@@ -76,11 +76,11 @@ fn a_map_of_another_user_names_nothing() {
     let node = Running::start(Command::new("node").arg(script));
     for (owner, is_believed) in [(STRANGER, false), (0, true)] {
         let _map = Forged::new(&node.pid(), owner);
-        let (report, said) = recorded(&scratch, &node.pid());
-        assert_eq!(has_function(&report, "forged"), is_believed, "{owner}: {said}");
+        let (report, messages) = recorded(&scratch, &node.pid());
+        assert_eq!(has_function(&report, "forged"), is_believed, "{owner}: {messages}");
         let sentence =
             format!("it belongs to user {STRANGER}, neither root nor the user of the process");
-        assert_eq!(said.matches(&sentence).count(), usize::from(!is_believed), "{said}");
+        assert_eq!(messages.matches(&sentence).count(), usize::from(!is_believed), "{messages}");
         let unnamed =
             &report["losses"]["unnamed"]["generated code whose perf map belongs to another user"];
         assert_eq!(unnamed.as_u64().unwrap_or(0) > 0, !is_believed, "{}", report["losses"]);
@@ -103,12 +103,15 @@ fn the_own_map_of_another_user_is_believed() {
     let node = Running::start(&mut command);
     let map = format!("/tmp/perf-{}.map", node.pid());
     assert_eq!(fs::metadata(&map).unwrap().uid(), NOBODY);
-    let (report, said) = recorded(&scratch, &node.pid());
-    assert!(has_function(&report, "honest") && !said.contains("belongs to user"), "{said}");
+    let (report, messages) = recorded(&scratch, &node.pid());
+    assert!(has_function(&report, "honest") && !messages.contains("belongs to user"), "{messages}");
     // Root wrote it, or another user did.
     chown(&map, Some(STRANGER), Some(STRANGER)).unwrap();
-    let (report, said) = recorded(&scratch, &node.pid());
-    assert!(!has_function(&report, "honest") && said.contains("belongs to user 54321"), "{said}");
+    let (report, messages) = recorded(&scratch, &node.pid());
+    assert!(
+        !has_function(&report, "honest") && messages.contains("belongs to user 54321"),
+        "{messages}"
+    );
 }
 
 /// A command that becomes another user's program when it is started.

@@ -1,4 +1,4 @@
-//! A program of nodescope's own that crashes while it records: it is told as our own crash, and no sample is lost.
+//! A program of nodescope's own that crashes while it records: it is reported as our own crash, and no sample is lost.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -98,12 +98,15 @@ fn a_reader_that_is_killed_costs_no_sample() {
     }
     wait_for_samples(&part, samples + 600);
     send("INT", &recorder.id().to_string());
-    let said = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
+    let messages = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
     let report = json(&["report", "--json", "-n", "0", &out]);
     all_samples_are_there(&report);
     let notes = notes(&report);
     for wanted in ["has crashed (SIGKILL", "has crashed (SIGABRT", "please report it"] {
-        assert!(notes.contains(wanted) && said.contains(wanted), "{wanted}: {notes}, {said}");
+        assert!(
+            notes.contains(wanted) && messages.contains(wanted),
+            "{wanted}: {notes}, {messages}"
+        );
     }
     assert!(!notes.contains("blocks every reader"), "it is not the target's fault: {notes}");
     assert_eq!(report["losses"]["helper_crashes"], 2);
@@ -135,12 +138,15 @@ fn a_reader_that_panics_is_reported_with_its_message() {
     });
     wait_for_samples(&part, wait_for_samples(&part, 0) + 100);
     send("INT", &recorder.id().to_string());
-    let said = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
+    let messages = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
     let report = json(&["report", "--json", "-n", "0", &out]);
     all_samples_are_there(&report);
     let notes = notes(&report);
     for wanted in ["has crashed (a test wants it at crates/live/src/", "has crashed too often"] {
-        assert!(notes.contains(wanted) && said.contains(wanted), "{wanted}: {notes}, {said}");
+        assert!(
+            notes.contains(wanted) && messages.contains(wanted),
+            "{wanted}: {notes}, {messages}"
+        );
     }
     assert!(!notes.contains("blocks every reader"), "it is not the target's fault: {notes}");
     // Five that read names, and one that does not.
@@ -152,7 +158,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
 
 /// The one that `dump` starts.
 #[test]
-fn a_dump_tells_its_own_crash() {
+fn a_dump_reports_its_own_crash() {
     if !can_record() || !crashes_on_demand() {
         return;
     }

@@ -23,7 +23,7 @@ function work() { JSON.parse(JSON.stringify(Array.from({ length: 500 }, (_, i) =
 (function loop() { work(); zlib.gzip(Buffer.alloc(40000, 'a'), () => {}); if (spent() < 1300) setImmediate(loop); })();
 ";
 
-/// A recording of node by perf, and what perf says of it. `None` where perf cannot record, with the reason printed.
+/// A recording of node by perf, and what perf shows of it. `None` where perf cannot record, with the reason printed.
 fn record(
     scratch: &Scratch,
     name: &str,
@@ -34,13 +34,13 @@ fn record(
     fs::write(&script, PROGRAM).unwrap();
     let words = [&["record", "-q", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
     let recorded = perf(scratch).args(words.concat()).output();
-    let said = match recorded {
+    let problem = match recorded {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(format!("{} {}", output.status, stderr(&output))),
         Err(error) => Some(error.to_string()),
     };
-    if let Some(said) = said {
-        skip(format_args!("perf.data: perf cannot record here: {said}"));
+    if let Some(problem) = problem {
+        skip(format_args!("perf.data: perf cannot record here: {problem}"));
         return None;
     }
     let text = script_of(scratch, &data)?;
@@ -54,7 +54,7 @@ fn perf(scratch: &Scratch) -> Command {
     perf
 }
 
-/// What perf says of a recording, as a file. `None` where perf is missing, with the reason printed.
+/// What perf shows of a recording, as a file. `None` where perf is missing, with the reason printed.
 fn script_of(scratch: &Scratch, data: &str) -> Option<String> {
     let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
     let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", data];
@@ -102,7 +102,7 @@ fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<Symbol> {
     profile.ancestry(lane.samples.stack[row]).map(name).collect()
 }
 
-/// What nm says of the binaries: for each name its address and size.
+/// What nm lists of the binaries: for each name its address and size.
 struct Aliases(BTreeMap<String, BTreeMap<String, (u64, u64)>>);
 
 impl Aliases {
@@ -207,7 +207,7 @@ fn forget_maps(profile: &Profile) {
 }
 
 #[test]
-fn every_form_is_what_perf_script_says() {
+fn every_form_is_what_perf_script_prints() {
     let scratch = Scratch::new("perf-data");
     let map_flags = &["--perf-basic-prof", "--interpreted-frames-native-stack"][..];
     let forms: &[(&str, &[&str], &[&str])] = &[
@@ -266,7 +266,7 @@ fn stacks_begin_as_perf_unwinds_them() {
     for row in 0..lane.samples.len() {
         let (mut found, mut expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
         assert!(!found.is_empty(), "sample {row}");
-        // Where the copy ends, we say so, and perf does not.
+        // Where the copy ends, we mark it, and perf does not.
         found.pop_if(|frame| frame.0 == "… deeper than the copy");
         at_root += usize::from(found.iter().any(|frame| ROOTS.contains(&&*frame.0)));
         while expected.len() > found.len()
@@ -328,7 +328,7 @@ fn copied_stacks_have_user_frames() {
 /// The corpus was recorded on another machine: perf and we find the same files, or miss them, and know the same
 /// names.
 #[test]
-fn the_corpus_is_what_perf_script_says() {
+fn the_corpus_is_what_perf_script_prints() {
     let scratch = Scratch::new("perf-corpus");
     for case in ["file", "pipe", "zstd", "events", "jitdump"] {
         let data = scratch.path("perf.data");

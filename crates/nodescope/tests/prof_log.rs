@@ -104,9 +104,9 @@ fn libraries(log: &str) -> Vec<Library> {
     all.into_values().collect()
 }
 
-/// What `node --prof-process` says under `[C++]`. It needs help, or it names nothing of node itself: of nm's answer it
-/// reads only the first megabyte, of the lines of a library only the first, and what objdump says of a binary
-/// that is not position-independent misleads it.
+/// What `node --prof-process` prints under `[C++]`. It needs help, or it names nothing of node itself: of nm's answer
+/// it reads only the first megabyte, of the lines of a library only the first, and what objdump prints of a binary that
+/// is not position-independent misleads it.
 fn their_ticks(log: &str, scratch: &Scratch) -> BTreeMap<String, u64> {
     let text = fs::read_to_string(log).unwrap();
     let libraries = libraries(&text);

@@ -55,7 +55,7 @@ impl Drop for Running {
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
 
-/// Says that it runs, and waits.
+/// Prints that it runs, and waits.
 const WAITING: &str = "console.log('ready'); setInterval(() => {}, 1000)";
 
 const CLUSTER: &str = "
@@ -70,12 +70,12 @@ if (cluster.isMaster) {
 
 /// The real Node on the PATH, and its version.
 fn node() -> Option<(String, String)> {
-    let told = Command::new("node")
+    let output = Command::new("node")
         .args(["-p", "process.execPath + ' ' + process.version"])
         .output()
         .ok()?;
-    let told = String::from_utf8(told.stdout).unwrap();
-    told.trim().rsplit_once(' ').map(|(path, version)| (path.to_owned(), version.to_owned()))
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.trim().rsplit_once(' ').map(|(path, version)| (path.to_owned(), version.to_owned()))
 }
 
 fn find(list: &Value, pid: u64) -> Option<&Value> {
@@ -100,7 +100,7 @@ fn settled_list(pids: &[u64]) -> Value {
 }
 
 #[test]
-fn real_processes_are_told_by_their_elf() {
+fn real_processes_are_recognised_by_their_elf() {
     let Some((node, version)) = node() else { return skip("ps: node is not here") };
     let scratch = Scratch::new("ps");
     let script = scratch.file("waiting.js", WAITING.as_bytes());

@@ -241,8 +241,8 @@ fn children_are_followed_unless_not_wanted() {
             [&["record", &pid, "-d", time, "-F", "499", "--overwrite", "-o", &out], options]
                 .concat();
         let output = nodescope(&words).output().unwrap();
-        let said = stderr(&output);
-        if said.contains("used no CPU") {
+        let messages = stderr(&output);
+        if messages.contains("used no CPU") {
             return 0;
         }
         let threads = json(&["report", "--json", &out])["threads"].as_array().unwrap().clone();
@@ -407,15 +407,18 @@ fn nobody_sees_what_is_theirs() {
     let (Ok(_), Ok(output)) = (permitted, output) else {
         return skip("another user: setpriv is missing");
     };
-    let said = stderr(&output);
-    if said.contains("setpriv:") {
+    let messages = stderr(&output);
+    if messages.contains("setpriv:") {
         return skip("another user: this is not root");
     }
     if !output.status.success() {
-        assert!(said.contains("you may not sample") && said.contains("hint:"), "{said}");
-        return skip(format_args!("another user: nobody may not sample here: {said}"));
+        assert!(
+            messages.contains("you may not sample") && messages.contains("hint:"),
+            "{messages}"
+        );
+        return skip(format_args!("another user: nobody may not sample here: {messages}"));
     }
-    assert!(said.contains("without the kernel's time"), "{said}");
+    assert!(messages.contains("without the kernel's time"), "{messages}");
     let report = json(&["report", "--json", &out]);
     assert!(report["losses"]["hidden_kernel_s"].as_f64().unwrap() > 0.2, "{}", report["losses"]);
     assert!(report["categories"].as_array().unwrap().iter().all(|row| row["category"] != "kernel"));
@@ -442,12 +445,15 @@ fn another_users_process_is_refused() {
     let Ok(output) = Command::new("setpriv").args(words).output() else {
         return skip("another user: setpriv is missing");
     };
-    let said = stderr(&output);
-    if said.contains("setpriv:") {
+    let messages = stderr(&output);
+    if messages.contains("setpriv:") {
         return skip("another user: this is not root");
     }
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("it belongs to another user") && said.contains("with sudo"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(
+        messages.contains("it belongs to another user") && messages.contains("with sudo"),
+        "{messages}"
+    );
     assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
 }
 
@@ -493,16 +499,16 @@ fn a_process_in_its_own_root_has_its_names() {
     );
 }
 
-/// The page is written beside the recording, and whatever browser there is gets it.
+/// The page is written beside the recording, and the browser, if there is one, gets it.
 #[test]
 fn the_page_is_opened() {
     if !can_record() {
         return;
     }
     let scratch = Scratch::new("record-open");
-    let (out, told) = (scratch.path("a.nodescope"), scratch.path("told"));
+    let (out, opened) = (scratch.path("a.nodescope"), scratch.path("opened"));
     let browser =
-        scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > '{told}'\n").as_bytes());
+        scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > '{opened}'\n").as_bytes());
     let mut rights = fs::metadata(&browser).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
     fs::set_permissions(&browser, rights).unwrap();
@@ -513,14 +519,14 @@ fn the_page_is_opened() {
     let page = scratch.path("a.html");
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"), "it is a page");
     let deadline = Instant::now() + PATIENCE;
-    while !fs::read_to_string(&told).is_ok_and(|path| path.trim() == page) {
-        assert!(Instant::now() < deadline, "the browser was not told: {}", stderr(&output));
+    while !fs::read_to_string(&opened).is_ok_and(|path| path.trim() == page) {
+        assert!(Instant::now() < deadline, "the browser was not started: {}", stderr(&output));
         std::thread::sleep(Duration::from_millis(20));
     }
     fails(&["record", &node.pid(), "--open", "-o", "-"], 2, "cannot be opened in a browser", "");
 }
 
-/// The kernel tells the paths of what is mapped, so its records are as long as these are: nothing may depend on that.
+/// The kernel reports the paths of what is mapped, so its records are as long as these are: nothing may depend on that.
 #[test]
 fn the_length_of_paths_does_not_matter() {
     if !can_record() {

@@ -1,4 +1,4 @@
-//! Where `record` writes, what it says meanwhile, and what it refuses before it samples.
+//! Where `record` writes, what it prints meanwhile, and what it refuses before it samples.
 
 #![cfg(target_os = "linux")]
 
@@ -40,7 +40,7 @@ fn an_existing_file_is_refused_before_sampling() {
     fails(&["record", "-p", NO_PROCESS, "-o", &out], 2, "exists already", "--overwrite");
     fails(&["record", "-p", NO_PROCESS, "-o", &out, "--overwrite"], 1, "there is no process", "");
     fails(&["record", "-p", NO_PROCESS, "-o", &scratch.path("")], 2, "", "");
-    for (typed, said) in [
+    for (typed, expected) in [
         ("n\n", "exists already\r\n"),
         ("\n", "exists already\r\n"),
         ("y\n", "there is no process"),
@@ -49,7 +49,7 @@ fn an_existing_file_is_refused_before_sampling() {
         else {
             return;
         };
-        assert!(seen.contains("Replace it? [y/N]") && seen.contains(said), "{typed:?}: {seen}");
+        assert!(seen.contains("Replace it? [y/N]") && seen.contains(expected), "{typed:?}: {seen}");
     }
     assert_eq!(fs::read(&out).unwrap(), b"an older file");
     // What is no file is written to.
@@ -116,7 +116,7 @@ fn forms_go_to_stdout_and_silence_is_kept() {
     let refused = run(&["record", "-q", "-p", NO_PROCESS]);
     assert!(
         !refused.status.success() && stderr(&refused).contains("there is no process"),
-        "errors are said"
+        "errors are printed"
     );
 }
 
@@ -173,11 +173,11 @@ fn a_part_that_was_left_is_kept() {
         cut_off.wait().unwrap();
         let left = fs::read(format!("{out}.part")).unwrap();
         let next = nodescope(&[&words[..], &["-d", "1s"]].concat()).output().unwrap();
-        let (said, kept) = (stderr(&next), scratch.path(&format!("a.nodescope.{number}.part")));
-        assert!(next.status.success(), "{said}");
+        let (messages, kept) = (stderr(&next), scratch.path(&format!("a.nodescope.{number}.part")));
+        assert!(next.status.success(), "{messages}");
         assert!(
-            said.contains("it is now") && said.contains(&format!("report {kept} opens it")),
-            "{said}"
+            messages.contains("it is now") && messages.contains(&format!("report {kept} opens it")),
+            "{messages}"
         );
         assert!(fs::read(&kept).unwrap() == left, "{way}: it is what was left");
         assert!(!Path::new(&format!("{out}.part")).exists() && samples(&[&out]) > 0, "{way}");
@@ -197,16 +197,16 @@ fn a_command_that_runs_on_is_waited_for() {
     for (name, signal, status) in [("by-itself", None, 7), ("by-signal", Some("INT"), 143)] {
         let (out, end) =
             (scratch.path(&format!("{name}.nodescope")), scratch.path(&format!("{name}.end")));
-        let said = scratch.path(&format!("{name}.said"));
+        let messages = scratch.path(&format!("{name}.messages"));
         let words =
             ["record", "-d", "500ms", "-F", "499", "-o", &out, "--", "node", "-e", script, &end];
         let mut command = nodescope(&words);
-        command.stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
+        command.stdout(Stdio::null()).stderr(fs::File::create(&messages).unwrap());
         let mut recorder = command.spawn().unwrap();
         wait_until("the sentence", PATIENCE, || {
-            fs::read_to_string(&said).unwrap().contains("still runs")
+            fs::read_to_string(&messages).unwrap().contains("still runs")
         });
-        let text = fs::read_to_string(&said).unwrap();
+        let text = fs::read_to_string(&messages).unwrap();
         let (wrote, waits) =
             (text.find("wrote ").unwrap(), text.find("waiting for its end, Ctrl-C").unwrap());
         assert!(wrote < waits && samples(&[&out]) > 0, "{text}");

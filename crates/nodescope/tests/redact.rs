@@ -1,4 +1,4 @@
-//! `export --redact`: what tells whose a recording is has gone from every form, and every number has stayed.
+//! `export --redact`: what shows whose a recording is has gone from every form, and every number has stayed.
 
 use std::fs;
 use std::io::Read;
@@ -129,7 +129,7 @@ fn build_id(module: &str) -> &'static str {
     if module.contains("acmeshop") { "4711" } else { "c0ffee" }
 }
 
-/// A recording that tells everything that one can tell.
+/// A recording with everything that one can contain.
 fn recording() -> Profile {
     let mut builder = Builder::new();
     let process = Process {
@@ -186,8 +186,8 @@ fn written(scratch: &Scratch) -> String {
     scratch.file("recording.nodescope", &bytes)
 }
 
-/// Everything that a file says, without compression.
-fn said(form: &str, bytes: &[u8]) -> Vec<u8> {
+/// Everything that a file contains, without compression.
+fn plain_bytes(form: &str, bytes: &[u8]) -> Vec<u8> {
     let mut all = bytes.to_vec();
     let mut add = |mut reader: Box<dyn Read + '_>| reader.read_to_end(&mut all).map(drop).unwrap();
     match form {
@@ -207,7 +207,7 @@ fn has(bytes: &[u8], word: &str) -> bool {
 }
 
 #[test]
-fn no_form_tells_whose_it_is() {
+fn no_form_shows_whose_it_is() {
     let scratch = Scratch::new("redact");
     let file = written(&scratch);
     let own = ["--own", "@secretsauce/*"];
@@ -229,9 +229,9 @@ fn no_form_tells_whose_it_is() {
             [&["export", "--redact", "--to", form, "-o", &out], &own[..], lens, &[&file]].concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{form}: {}", stderr(&output));
-        let bytes = said(form, &fs::read(&out).unwrap());
+        let bytes = plain_bytes(form, &fs::read(&out).unwrap());
         for word in SECRETS {
-            assert!(!has(&bytes, word), "{form} tells {word}");
+            assert!(!has(&bytes, word), "{form} contains {word}");
         }
         let is_whole = matches!(form, "nodescope" | "json");
         for word in PUBLIC.iter().filter(|_| is_whole) {

@@ -1,5 +1,5 @@
-//! What is said of each release of Node, and of programs that are not Node: `ps`, `doctor`, `record` and the README
-//! have one answer.
+//! What users learn about each release of Node, and about programs that are not Node: `ps`, `doctor`, `record` and the
+//! README have one answer.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -122,9 +122,9 @@ fn an_unknown_v8_keeps_native_names_and_has_one_message() {
     }
     let output = run(&["record", &busy.pid(), "-F", "499", "-d", "2s", "-o", &out]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let said = stderr(&output);
-    assert_eq!(said.matches("nodescope does not know V8 12.9.").count(), 1, "{said}");
-    assert!(said.contains("--via inspector"), "{said}");
+    let messages = stderr(&output);
+    assert_eq!(messages.matches("nodescope does not know V8 12.9.").count(), 1, "{messages}");
+    assert!(messages.contains("--via inspector"), "{messages}");
     assert!(!stdout(&output).contains("--perf-basic-prof"), "{}", stdout(&output));
     let report = json(&["report", "--json", &out]);
     let functions = report["functions"].as_array().unwrap();
@@ -163,15 +163,18 @@ fn bun_and_deno_are_not_node() {
         let out = scratch.path(&format!("{name}.nodescope"));
         let output = run(&["record", &busy.pid(), "-F", "499", "-d", "1s", "-o", &out]);
         assert!(output.status.success(), "{}", stderr(&output));
-        let said = stdout(&output) + &stderr(&output);
+        let printed = stdout(&output) + &stderr(&output);
         let sentence = format!("process {} is {name}, not Node", busy.pid());
-        assert_eq!(said.matches(&sentence).count(), 1, "{said}");
-        assert!(!said.contains("--perf-basic-prof") && !said.contains("--via inspector"), "{said}");
-        let again = run(&["report", &out]);
-        let said = stdout(&again) + &stderr(&again);
+        assert_eq!(printed.matches(&sentence).count(), 1, "{printed}");
         assert!(
-            said.matches(&sentence).count() == 1 && !said.contains("--perf-basic-prof"),
-            "{said}"
+            !printed.contains("--perf-basic-prof") && !printed.contains("--via inspector"),
+            "{printed}"
+        );
+        let again = run(&["report", &out]);
+        let printed = stdout(&again) + &stderr(&again);
+        assert!(
+            printed.matches(&sentence).count() == 1 && !printed.contains("--perf-basic-prof"),
+            "{printed}"
         );
         let report = json(&["report", "--json", &out]);
         let packages = report["packages"].as_array().unwrap();

@@ -1,5 +1,5 @@
-//! What `report` says of event loops, CPU limits and few samples, as people read it. The recordings are made by hand:
-//! every word can be checked.
+//! What `report` prints about event loops, CPU limits and few samples, as people read it. The recordings are made by
+//! hand: every word can be checked.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use profile::{Category, Process, Role, Thread, TurnKind, UNKNOWN};
 use crate::program::{self, Scratch, json, succeeds};
 use crate::service::*;
 
-/// Says which application it is, as `record` does.
+/// Names the application, as `record` does.
 fn identified(mut service: Service) -> Service {
     let meta = service.builder.meta();
     meta.format = "recorded by perf events".into();
@@ -241,7 +241,7 @@ fn a_healthy_service() {
 
 /// The head has one line of quality: how well callers across await are known stands with the entries.
 #[test]
-fn callers_across_await_are_told_under_the_entries() {
+fn callers_across_await_are_under_the_entries() {
     let mut service = waiting();
     service.builder.meta().losses.awaits.read = 9;
     let scratch = Scratch::new("report-awaits");

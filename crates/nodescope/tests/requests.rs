@@ -22,7 +22,7 @@ struct Truth {
     worst_s: f64,
 }
 
-/// Records a loop of a kind that is pinged: what the report says of it, and what the pings say.
+/// Records a loop of a kind that is pinged: its report, and what the pings measured.
 fn record(kind: &str) -> Option<(Value, Truth)> {
     let (_, node) = nodes().into_iter().find(|(release, _)| *release == RELEASE)?;
     let scratch = Scratch::new(&format!("requests-{kind}"));

@@ -170,7 +170,7 @@ impl Sink for Chains {
     fn damage(&mut self, _: String) {}
 }
 
-/// A record has 64 KB: a chain that does not fit says so at its end, and is no reason to lose the sample.
+/// A record has 64 KB: a chain that does not fit is marked at its end, and is no reason to lose the sample.
 #[test]
 fn a_chain_that_is_too_long_for_a_record_is_cut() {
     let user = |value: u64| Address { value, context: Context::User };

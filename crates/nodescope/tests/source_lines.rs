@@ -117,7 +117,7 @@ fn scripts_that_ran_elsewhere_are_found_below_their_folder() {
     };
     assert_eq!(report(&folder)["lines"][1]["text"], "    sum += row.price;");
     assert_eq!(report(&folder.replace("/app=", "/ap="))["text_from"], Value::Null);
-    // Another version of the file is said to be one.
+    // A message says that the file is another version.
     fs::write(&script, TEXT.replace("total", "summe")).unwrap();
     let output =
         nodescope(&["report", &file, "--source", "total", "--sources", &folder]).output().unwrap();

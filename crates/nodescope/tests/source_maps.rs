@@ -123,7 +123,7 @@ fn a_recording_names_what_people_wrote() {
 }
 
 #[test]
-fn a_damaged_map_is_said_once() {
+fn a_damaged_map_is_reported_once() {
     let shop = shop("maps-damaged");
     let Some(file) = cpuprofile(&shop) else { return };
     fs::write(shop.path("esbuild/app.min.js.map"), "{\"version\":3,").unwrap();
@@ -166,8 +166,8 @@ fn pipes_and_endless_files_are_not_read() {
     fs::remove_file(&map).unwrap();
     // The script itself.
     fs::write(&script, whole.replace("app.min.js.map", "file:///etc/passwd")).unwrap();
-    let said = report();
-    assert!(said.contains("/etc/passwd is not the JSON") && !said.contains("root:"), "{said}");
+    let text = report();
+    assert!(text.contains("/etc/passwd is not the JSON") && !text.contains("root:"), "{text}");
     fs::remove_file(&script).unwrap();
     assert!(Command::new("mkfifo").arg(&script).status().unwrap().success());
     assert_eq!(report(), "");

@@ -24,7 +24,7 @@ else setInterval(() => pause(), 400);
 const RELEASES: [&str; 2] = ["20.20.2", "24.21.0"];
 
 #[test]
-fn a_loop_that_waits_is_told_with_what_it_waits_for() {
+fn a_loop_that_waits_is_shown_with_what_it_waits_for() {
     if !can_record() {
         return;
     }

@@ -248,8 +248,8 @@ fn complain_of_unsafe(path: &str, text: &str) -> Option<String> {
     Some(format!("{path}: unsafe belongs into crates/{UNSAFE_CRATE}: {}", found.trim()))
 }
 
-/// Where code is for one system or machine, its module says so: an attribute inside of a body is indented twice, and
-/// `cfg!` is an expression. What only tests ask does not matter.
+/// Where code is for one system or machine, its declaration shows it: an attribute inside of a body is indented twice,
+/// and `cfg!` is an expression. What only tests ask does not matter.
 fn complain_of_system(path: &str, text: &str) -> Option<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let pattern = r#"^ {8,}#\[cfg\(|cfg!\((not\()?(unix|windows|target_os|target_arch)"#;

@@ -213,13 +213,13 @@ fn without_maps_lines_are_marked() {
         &scratch,
         "recorded without maps",
     );
-    // What was mapped stays so, and that is said.
+    // What was mapped stays so, and a message says that.
     let out = record(&scratch, &[], &node, &words);
     let output = nodescope(&["report", "--no-source-maps", &out]).output().unwrap();
-    let said = stderr(&output);
+    let messages = stderr(&output);
     assert!(
-        said.contains("--no-source-maps cannot undo that") && said.lines().count() == 1,
-        "{said}"
+        messages.contains("--no-source-maps cannot undo that") && messages.lines().count() == 1,
+        "{messages}"
     );
     assert_eq!(stderr(&nodescope(&["report", &out]).output().unwrap()), "");
     // A file that was mapped is read anywhere.

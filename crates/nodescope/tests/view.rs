@@ -78,13 +78,13 @@ impl View {
         serde_json::from_slice(&answer.body).unwrap()
     }
 
-    /// A signal, and what it makes of it: its exit status, and what it has said.
+    /// A signal, and what it makes of it: its exit status, and what it has printed.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (self.child.wait().unwrap().code(), said)
+        let mut messages = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
+        (self.child.wait().unwrap().code(), messages)
     }
 }
 
@@ -124,7 +124,7 @@ impl Answer {
     }
 }
 
-/// A refusal that tells nothing but a sentence.
+/// A refusal that contains nothing but a sentence.
 fn is_refused(answer: &Answer, status: u16) {
     assert_eq!(answer.status, status, "{answer:?}");
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -399,12 +399,12 @@ fn large_and_broken_requests_are_refused() {
 }
 
 #[test]
-fn slow_clients_block_nobody() {
+fn slow_clients_block_no_others() {
     let (view, cookie) = served();
     let slow: Vec<TcpStream> = (0..40)
         .map(|row| {
             let mut stream = TcpStream::connect(("127.0.0.1", view.port)).unwrap();
-            // Some say nothing, some begin and stop.
+            // Some send nothing, some begin and stop.
             if row % 2 == 0 {
                 stream.write_all(b"GET / HT").unwrap();
             }
@@ -412,7 +412,7 @@ fn slow_clients_block_nobody() {
         })
         .collect();
     assert_eq!(view.ask("/recording/1", &[("Cookie", &cookie)]).status, 200);
-    // Too many of them are turned away, and leave when they are told to.
+    // Too many of them are turned away, and leave when they are asked to.
     let more: Vec<TcpStream> =
         (0..60).map(|_| TcpStream::connect(("127.0.0.1", view.port)).unwrap()).collect();
     let turned_away = view.ask("/", &[("Cookie", &cookie)]);
@@ -537,7 +537,7 @@ fn a_folder_is_a_list_that_stays_new() {
         Duration::from_millis(newest).as_secs(),
         (start + Duration::from_secs(2)).duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
     );
-    // Ids stay; a new file appears; one that is gone says so.
+    // Ids stay; a new file appears; one that is gone is refused.
     scratch.file("new.nodescope", &ours);
     fs::remove_file(scratch.path("mine.nodescope")).unwrap();
     let later = view.json(&cookie);
@@ -591,7 +591,7 @@ fn every_kind_of_recording_is_served_as_ours() {
 }
 
 #[test]
-fn damage_is_said_in_a_sentence() {
+fn damage_is_reported_in_a_sentence() {
     let scratch = Scratch::new("view-damage");
     let mut damaged = recording();
     let last = damaged.len() - 1;
@@ -618,7 +618,7 @@ fn damage_is_said_in_a_sentence() {
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/recording.nodescope");
 
 #[test]
-fn a_list_says_what_each_recording_is_about() {
+fn a_list_shows_what_each_recording_is_about() {
     let scratch = Scratch::new("view-gists");
     let mut damaged = recording();
     let last = damaged.len() - 1;
@@ -639,27 +639,27 @@ fn a_list_says_what_each_recording_is_about() {
     assert_eq!(list["places"], serde_json::json!([scratch.path("")]));
     assert_eq!(ask("/gists.json"), serde_json::json!({}), "nothing has been read");
     let rows = list["recordings"].as_array().unwrap();
-    let mut told = serde_json::Map::new();
+    let mut gists = serde_json::Map::new();
     for row in rows {
         let id = row["id"].as_str().unwrap();
         let gist = ask(&format!("/recording/{id}/gist.json"));
-        told.insert(row["name"].as_str().unwrap().to_owned(), gist);
+        gists.insert(row["name"].as_str().unwrap().to_owned(), gist);
     }
     let report = program::succeeds(&["report", DEMO, "--json"]);
     let report: Value = serde_json::from_str(&report).unwrap();
-    let demo = &told["demo.nodescope"]["gist"];
+    let demo = &gists["demo.nodescope"]["gist"];
     assert_eq!(demo["service"], report["processes"][0]["app"]);
     assert_eq!(demo["finding"], report["findings"][0]["text"][0]);
     assert_eq!(demo["cores"]["value"], report["cores_busy"]);
     assert_eq!(demo["length"]["value"], report["duration_s"]);
     assert_eq!(demo["worst_stall"]["value"], report["stalls"][0]["duration_s"]);
     assert_eq!(demo["gc"]["value"], report["gc"]["loops"][0]["of_time"]);
-    let http = &told["http.txt.gz"]["gist"];
+    let http = &gists["http.txt.gz"]["gist"];
     assert_eq!(http["worst_stall"], Value::Null, "no loop was watched");
     assert_eq!(http["stands_out"], false);
-    let problem = told["damaged.nodescope"]["problem"].as_str().unwrap();
+    let problem = gists["damaged.nodescope"]["problem"].as_str().unwrap();
     assert!(problem.contains("checksum") && !problem.contains(&scratch.path("")), "{problem}");
-    assert_eq!(told["large.nodescope"]["unread"], "104 MB: it is read when you open it");
+    assert_eq!(gists["large.nodescope"]["unread"], "104 MB: it is read when you open it");
     // Those that were read are known; a file that has changed is not.
     assert_eq!(ask("/gists.json").as_object().unwrap().len(), 3);
     scratch.file("damaged.nodescope", &damaged[..100]);
@@ -821,25 +821,25 @@ fn sources_of_another_machine_are_found_below_a_folder() {
 fn it_ends_quietly() {
     for signal in ["-INT", "-TERM"] {
         let view = View::start(&[&input("node22-gc")]);
-        let (status, said) = view.end(signal);
-        assert_eq!(status, Some(0), "{signal}: {said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(said.contains("Ctrl-C"), "{said}");
+        let (status, messages) = view.end(signal);
+        assert_eq!(status, Some(0), "{signal}: {messages}");
+        assert_eq!(messages.lines().count(), 1, "{messages}");
+        assert!(messages.contains("Ctrl-C"), "{messages}");
     }
 }
 
 #[test]
-fn over_ssh_it_says_how_to_get_there() {
+fn over_ssh_it_prints_how_to_get_there() {
     let mut command = nodescope(&["view", "--no-browser", &input("node22-gc")]);
     command.env("SSH_CONNECTION", "192.0.2.7 50000 192.0.2.8 2222").env("USER", "ada");
     let view = View::start_as(command);
     let port = view.port;
-    let (_, said) = view.end("-INT");
+    let (_, messages) = view.end("-INT");
     assert!(
-        said.contains(&format!("ssh -L {port}:127.0.0.1:{port} -p 2222 ada@192.0.2.8")),
-        "{said}"
+        messages.contains(&format!("ssh -L {port}:127.0.0.1:{port} -p 2222 ada@192.0.2.8")),
+        "{messages}"
     );
-    assert!(said.contains("export") && said.contains("page.html"), "{said}");
+    assert!(messages.contains("export") && messages.contains("page.html"), "{messages}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! WebAssembly has its names: each frame is compared with the perf map that V8 itself writes, and what `nodescope
-//! record` says is compared with a program whose shares are known.
+//! record` shows is compared with a program whose shares are known.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -19,7 +19,7 @@ use crate::skip::skip;
 struct Score {
     right: usize,
     wrong: Vec<String>,
-    /// WebAssembly, as the map says, and we do not know which function.
+    /// WebAssembly, according to the map, and we do not know which function.
     unnamed: Vec<String>,
     /// What the map does not call WebAssembly, and we do.
     strange: Vec<String>,
@@ -176,7 +176,7 @@ fn a_recording_has_functions_module_and_callers() {
         assert!((spin / (spin + unnamed) - 2.0 / 3.0).abs() < 0.1, "{release}: {spin} {unnamed}");
         let module = function(&report, "spin")["file"].as_str().unwrap();
         assert!(module.starts_with("wasm://wasm/shapes-"), "{release}: {module}");
-        // In the first releases of a line Maglev's code does not tell what is inlined into `round`.
+        // In the first releases of a line Maglev's code does not show what is inlined into `round`.
         if !release.ends_with(".0.0") {
             let callers = ["callDeep", "callImport", "callUnnamed"].map(|name| time(name, "total"));
             let all: f64 = callers.iter().sum();

@@ -23,7 +23,7 @@ const NODES: [&str; 2] = ["18.20.8", "22.23.3"];
 /// Where Node opens its inspector.
 const PORT: u16 = 9229;
 
-/// Names the program for Windows to a copy of this test, which is in a network of its own.
+/// Names the program for Windows to a copy of this test that has a network of its own.
 const ALONE: &str = "NODESCOPE_WINDOWS_ALONE";
 
 /// Time for a program to start in wine, on a busy machine.
@@ -99,7 +99,7 @@ impl Wine {
         self.nodescope(words).output().unwrap()
     }
 
-    fn says(&self, words: &[&str]) -> String {
+    fn output_of(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
         stdout(&output)
@@ -108,9 +108,9 @@ impl Wine {
     /// A command must fail with that status and that sentence.
     fn fails(&self, words: &[&str], status: i32, sentence: &str) {
         let output = self.run(words);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
-        assert!(said.contains(sentence), "{words:?}: {said}");
+        let messages = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {messages}");
+        assert!(messages.contains(sentence), "{words:?}: {messages}");
     }
 }
 
@@ -123,7 +123,7 @@ impl Drop for Wine {
     }
 }
 
-/// In a network of its own, where there is one to be had: wine does not tell whose a port is, and Node's is 9229.
+/// In a network of its own, where there is one to be had: wine does not show whose a port is, and Node's is 9229.
 #[test]
 fn the_program_for_windows_works_in_wine() {
     let script = "ip link set lo up && exec \"$0\" \"$@\"";
@@ -147,9 +147,12 @@ fn the_program_for_windows_works_in_wine() {
     let mut again = alone(&std::env::current_exe().unwrap());
     again.args(["--exact", "windows::the_program_for_windows_works_in_wine", "--nocapture"]);
     let output = again.env(ALONE, built).output().unwrap();
-    let said = stdout(&output);
-    said.lines().filter(|line| line.starts_with("skipped: ")).for_each(|line| println!("{line}"));
-    assert!(output.status.success(), "{said}{}", stderr(&output));
+    let printed = stdout(&output);
+    printed
+        .lines()
+        .filter(|line| line.starts_with("skipped: "))
+        .for_each(|line| println!("{line}"));
+    assert!(output.status.success(), "{printed}{}", stderr(&output));
 }
 
 /// The program for Windows, where all is here that runs it.
@@ -192,12 +195,12 @@ fn works_in_wine(built: &str) {
 
 /// The same words and the same bytes as on Linux.
 fn reads_and_shows(wine: &Wine) {
-    assert!(wine.says(&["--version"]).contains("x86_64-pc-windows-gnu"));
+    assert!(wine.output_of(&["--version"]).contains("x86_64-pc-windows-gnu"));
     let file = input("node22-gc");
-    assert_eq!(wine.says(&["report", &file]), succeeds(&["report", &file]));
+    assert_eq!(wine.output_of(&["report", &file]), succeeds(&["report", &file]));
     for form in ["html", "svg", "folded"] {
         let out = wine.scratch.path(&format!("out.{form}"));
-        wine.says(&["export", &file, "-o", &out]);
+        wine.output_of(&["export", &file, "-o", &out]);
         let here = run(&["export", &file, "-o", "-", "--to", form]).stdout;
         assert!(fs::read(out).unwrap() == here, "{form} differs");
     }
@@ -229,7 +232,7 @@ fn records_another_machine(wine: &Wine) {
     let _service =
         Running::start(Command::new(node).arg(format!("--inspect={address}")).arg(script));
     let out = wine.scratch.path("connected.nodescope");
-    wine.says(&["record", "--connect", &address, "-d", "2s", "-o", &out]);
+    wine.output_of(&["record", "--connect", &address, "-d", "2s", "-o", &out]);
     assert!(samples(&[&out]) > 20);
     let report = succeeds(&["report", &out]);
     assert!(report.contains("heavy (") && report.contains("service.js:"), "{report}");
@@ -255,7 +258,7 @@ fn starts_through_npm(wine: &Wine, node: &Path) {
         wine.start(&node.display().to_string(), &words).output().unwrap()
     };
     let version = start(&["--version"]);
-    assert_eq!(stdout(&version), wine.says(&["--version"]), "{}", stderr(&version));
+    assert_eq!(stdout(&version), wine.output_of(&["--version"]), "{}", stderr(&version));
     let lacking = start(&["report", "nonesuch.folded"]);
     assert_eq!(lacking.status.code(), Some(1), "{}", stderr(&lacking));
     assert!(stderr(&lacking).contains("there is no file nonesuch.folded"), "{}", stderr(&lacking));
@@ -334,7 +337,7 @@ fn records(target: &mut Target<'_>, release: &str) {
     assert!(target.is_as_before() && !target.log().contains("Debugger"), "{release}");
 
     let out = wine.scratch.path(&format!("{release}.nodescope"));
-    wine.says(&["record", &target.pid, "--via", "inspector", "-d", "2s", "-o", &out]);
+    wine.output_of(&["record", &target.pid, "--via", "inspector", "-d", "2s", "-o", &out]);
     assert!(target.is_as_before(), "{release}: {}", target.log());
     assert!(target.log().contains("Debugger listening on"), "{release}: {}", target.log());
     assert!(samples(&[&out]) > 20, "{release}");
@@ -361,7 +364,7 @@ fn outlives_a_killed_recorder(target: &mut Target<'_>) {
     recorder.wait().unwrap();
     wait_until("the end of the port", Duration::from_secs(20), || !is_listening(PORT));
     assert!(target.is_as_before() && samples(&[&format!("{out}.part")]) > 0);
-    wine.says(&again);
+    wine.output_of(&again);
     let kept = wine.scratch.path("killed.nodescope.1.part");
     assert!(samples(&[&kept]) > 0 && samples(&[&out]) > 0);
 }

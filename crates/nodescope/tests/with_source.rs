@@ -132,7 +132,7 @@ fn other_forms_have_no_place_for_it() {
 }
 
 #[test]
-fn scripts_that_are_not_here_are_said_to_be_missing() {
+fn scripts_that_are_not_here_are_reported_as_missing() {
     let scratch = Scratch::new("with-source-none");
     let (file, script) = profile(&scratch);
     fs::remove_file(script).unwrap();

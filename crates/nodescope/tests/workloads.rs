@@ -106,8 +106,8 @@ fn record(running: &Running, out: &str) -> Output {
 }
 
 /// From `wrote a.folded (1,132 samples)`.
-fn samples_in(said: &str) -> u64 {
-    let words = said.rsplit_once(" samples)").and_then(|(start, _)| start.rsplit_once('('));
+fn samples_in(messages: &str) -> u64 {
+    let words = messages.rsplit_once(" samples)").and_then(|(start, _)| start.rsplit_once('('));
     words.and_then(|(_, count)| count.replace(',', "").parse().ok()).unwrap_or(0)
 }
 
@@ -276,7 +276,7 @@ fn a_target_that_ends_half_way_keeps_its_names() {
     assert!(unnamed.as_f64().unwrap() < frames.as_f64().unwrap() * 0.05, "{losses}");
 }
 
-/// It is sampled as any other; a program that does nothing is said to do nothing.
+/// It is sampled as any other; a message says that a program does nothing.
 #[test]
 fn what_is_not_node_is_recorded_all_the_same() {
     if !can_record() {
@@ -303,11 +303,11 @@ fn what_is_not_node_is_recorded_all_the_same() {
     wait_until("it sleeps", PATIENCE, is_asleep);
     let output =
         nodescope(&["record", &pid, "-d", "300ms", "-o", &scratch.path("b.svg")]).output().unwrap();
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let messages = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     assert!(
-        said.contains("used no CPU meanwhile") && said.contains("hint: put load on it"),
-        "{said}"
+        messages.contains("used no CPU meanwhile") && messages.contains("hint: put load on it"),
+        "{messages}"
     );
     // By words only Node is found: the others are too many.
     fails(

@@ -7,7 +7,7 @@ use capture::{Options, Sampler, Scope};
 
 use super::load::Load;
 use super::service::Service;
-use super::{Outcome, say_next};
+use super::{Outcome, print_next};
 use crate::advice::Subject;
 use crate::cli;
 use crate::export::Form;
@@ -39,16 +39,16 @@ pub(super) fn run(arguments: &cli::Demo, form: Form, out: &Path) -> Result<Outco
         Ok(service) => service,
         Err(failure) => return Ok(Outcome::NotHere(failure)),
     };
-    let (port, pid) = (service.said.port, service.said.pid);
+    let (port, pid) = (service.ready.port, service.ready.pid);
     warn(&format!(
         "demo: a small web shop on Node {}, under a load of nodescope's own",
-        service.said.node
+        service.ready.node
     ));
     let pause = arguments.pause_ms.map(Duration::from_millis);
     let _load =
         Load::start(port, pid, pause).map_err(|error| Failure::failed(error.to_string()))?;
     std::thread::sleep(WARM_UP);
-    if let Some(failure) = service.complaint() {
+    if let Some(failure) = service.failure() {
         return Ok(Outcome::NotHere(failure));
     }
     let is_file = out != Path::new("-");
@@ -76,6 +76,6 @@ pub(super) fn run(arguments: &cli::Demo, form: Form, out: &Path) -> Result<Outco
         open: super::wants_page(arguments, out),
         command: Vec::new(),
     };
-    record::run_and_say(&request, say_next)?;
+    record::run_and_print(&request, print_next)?;
     Ok(Outcome::Recorded)
 }

@@ -35,14 +35,14 @@ const GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// A service that runs.
 pub(super) struct Service {
     child: Child,
-    pub(super) said: Said,
+    pub(super) ready: ReadyLine,
     /// Dropped when Node has ended.
     _folder: Folder,
 }
 
 /// The line that it prints when it is ready.
 #[derive(Debug, Deserialize)]
-pub(super) struct Said {
+pub(super) struct ReadyLine {
     pub(super) port: u16,
     /// Of Node itself: what is called node may be a script that starts it.
     pub(super) pid: u32,
@@ -70,17 +70,19 @@ impl Service {
             ))
         })?;
         let line = first_line(&mut child);
-        let said: Option<Said> = line.as_deref().and_then(|line| serde_json::from_str(line).ok());
-        match said.filter(|said| !is_too_old(&said.node)) {
-            Some(said) => Ok(Self { child, said, _folder: folder }),
+        let ready: Option<ReadyLine> =
+            line.as_deref().and_then(|line| serde_json::from_str(line).ok());
+        match ready.filter(|ready| !is_too_old(&ready.node)) {
+            Some(ready) => Ok(Self { child, ready, _folder: folder }),
             None => Err(explain(child)),
         }
     }
 
     /// Why it is not there any more, if it is not.
-    pub(super) fn complaint(&mut self) -> Option<Failure> {
+    pub(super) fn failure(&mut self) -> Option<Failure> {
         let status = self.child.try_wait().ok()??;
-        let what = format!("the demo's service on Node {} ended at once: {status}", self.said.node);
+        let what =
+            format!("the demo's service on Node {} ended at once: {status}", self.ready.node);
         Some(Failure::failed(what).hint("node --version shows whether Node works here"))
     }
 }
@@ -89,7 +91,7 @@ impl Drop for Service {
     fn drop(&mut self) {
         end(&mut self.child);
         // Node leaves its perf map behind, where NODE_OPTIONS made it write one.
-        let _ = fs::remove_file(format!("/tmp/perf-{}.map", self.said.pid));
+        let _ = fs::remove_file(format!("/tmp/perf-{}.map", self.ready.pid));
     }
 }
 
@@ -118,7 +120,7 @@ impl Drop for Folder {
     }
 }
 
-/// What it says first, if it says something in time.
+/// The first line that it prints, if it prints one in time.
 fn first_line(child: &mut Child) -> Option<String> {
     let out = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
@@ -145,13 +147,13 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
     child.wait().ok()
 }
 
-/// Why there is no service: Node is too old, or says so itself.
+/// Why there is no service: Node is too old, or it printed an error.
 fn explain(mut child: Child) -> Failure {
-    let said = child.stderr.take();
+    let stderr = child.stderr.take();
     let status = end(&mut child);
     let mut text = String::new();
-    if let Some(said) = said {
-        let _ = said.take(1 << 16).read_to_string(&mut text);
+    if let Some(stderr) = stderr {
+        let _ = stderr.take(1 << 16).read_to_string(&mut text);
     }
     let version = Command::new("node").arg("--version").stdin(Stdio::null()).output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

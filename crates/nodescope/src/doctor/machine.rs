@@ -19,7 +19,7 @@ const ENOUGH_FILES: u64 = 4096;
 /// The first kernel on which everything works.
 const FULL_KERNEL: (u32, u32) = (5, 8);
 
-/// What only an attempt can tell.
+/// What only an attempt can show.
 pub(super) struct Tried {
     /// Whether our own process can be sampled, and with the kernel's part.
     pub(super) sampling: Result<bool, AttachError>,
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_told_how_to_start() {
+    fn a_container_gets_its_own_advice() {
         let docker = Limits {
             inside: Some(Inside::Docker),
             is_filtered: true,

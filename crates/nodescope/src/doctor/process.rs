@@ -92,7 +92,7 @@ fn inspector(process: &Process) -> Check {
     }
 }
 
-/// How the process is built, and where it runs. Earlier checks have said what may not be seen.
+/// How the process is built, and where it runs. Earlier checks have listed what may not be seen.
 fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     match around.has_symbols {

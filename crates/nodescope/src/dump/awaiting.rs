@@ -1,5 +1,5 @@
-//! The async functions that are suspended, in a dump: where a service waits that does nothing. They are told by place,
-//! and as chains: which function awaits which.
+//! The async functions that are suspended, in a dump: where a service waits that does nothing. They are listed by
+//! place, and as chains: which function awaits which.
 
 use live::SuspendedFunctions;
 use profile::{Profile, StackId};

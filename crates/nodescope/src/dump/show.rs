@@ -240,7 +240,7 @@ fn has_loop(thread: &ThreadStack) -> bool {
     [Role::MainLoop, Role::Worker].iter().any(|role| role.word() == thread.role)
 }
 
-/// The frames that say something: JavaScript, what it called last, and builtins that are functions of JavaScript.
+/// The frames that a reader needs: JavaScript, what it called last, and builtins that are functions of JavaScript.
 fn shown(frames: &[FrameRow], all_frames: bool) -> Vec<&FrameRow> {
     if all_frames {
         return frames.iter().collect();
@@ -309,10 +309,10 @@ fn place(frame: &FrameRow) -> String {
         None => {
             let module = frame.module.as_deref().unwrap_or_default();
             let file = module.rsplit('/').next().unwrap_or(module);
-            let says_nothing = frame.function.starts_with('[')
+            let is_noise = frame.function.starts_with('[')
                 || file.starts_with('[')
                 || file.starts_with("perf-");
-            if says_nothing { String::new() } else { file.to_owned() }
+            if is_noise { String::new() } else { file.to_owned() }
         }
     }
 }

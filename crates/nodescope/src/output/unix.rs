@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
-/// A recording tells much about a service: only its owner may read it. Under sudo that is the person who
+/// A recording reveals much about a service: only its owner may read it. Under sudo that is the person who
 /// typed the command.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;

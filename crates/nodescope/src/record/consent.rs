@@ -11,14 +11,14 @@ pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal() && !is_quiet()
 }
 
-/// Asks whether the inspector of a process may be opened, after saying why.
+/// Asks whether the inspector of a process may be opened, after a sentence that gives the reason.
 pub(super) fn ask_to_open(why: &str, pid: u32) -> Result<bool, Failure> {
     warn(why);
     warn(&format!(
         "Node's own profiler works: nodescope can open the inspector of process {pid} for the time of the recording. \
          Node writes that into the application's log, and meanwhile {WHO_CAN_ATTACH}"
     ));
-    says_yes("open it?")
+    is_yes("open it?")
 }
 
 /// Asks whether a file may be replaced; without a terminal the answer is no.
@@ -27,10 +27,10 @@ pub(super) fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
         return Ok(false);
     }
     let path = crate::text::printable(&path.display().to_string());
-    says_yes(&format!("{path} exists already. Replace it?"))
+    is_yes(&format!("{path} exists already. Replace it?"))
 }
 
-fn says_yes(question: &str) -> Result<bool, Failure> {
+fn is_yes(question: &str) -> Result<bool, Failure> {
     let _ = write!(io::stderr().lock(), "nodescope: {question} [y/N] ");
     let mut answer = String::new();
     io::stdin()

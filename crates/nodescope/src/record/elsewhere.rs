@@ -1,5 +1,5 @@
 //! Recording where there are no perf events: a Node process by its pid or by words of its command line, through its
-//! inspector. One that is closed is opened when the user has said so, by `--via inspector` or at the terminal.
+//! inspector. One that is closed is opened when the user has asked for it, by `--via inspector` or at the terminal.
 
 mod choose;
 #[cfg(target_os = "macos")]
@@ -58,7 +58,7 @@ fn refuse_linux(arguments: &cli::Record) -> Result<(), Failure> {
     }
 }
 
-/// An inspector that is open may be used; to open one, the user has to say so.
+/// An inspector that is open may be used; opening one needs the user's consent.
 fn consent(arguments: &cli::Record, processes: &[Process]) -> Result<(), Failure> {
     if arguments.way.via == Via::Inspector {
         return Ok(());

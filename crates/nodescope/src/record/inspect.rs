@@ -1,8 +1,8 @@
-//! Recording by Node's own profiler: arguments become options, what the session tells becomes words, and its chunks
-//! become OUT.part, and in the end OUT.
+//! Recording by Node's own profiler: arguments become options, what the session reports becomes messages, and its
+//! chunks become OUT.part, and in the end OUT.
 
+mod messages;
 mod recipient;
-mod say;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::{input, select};
 use recipient::Writing;
 
 pub(super) use live::inspected::Process;
-pub(super) use say::WHO_CAN_ATTACH;
+pub(super) use messages::WHO_CAN_ATTACH;
 #[cfg(target_os = "linux")]
-pub(super) use say::primary as say_primary;
+pub(super) use messages::primary as print_primary;
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;
@@ -60,8 +60,8 @@ fn record(
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
     let mut writing = Writing::new(arguments, spool, options.whole(places.len()));
-    let visited =
-        inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
+    let visited = inspected::record(places, &options, &mut writing)
+        .map_err(|error| messages::failure(&error));
     let mut spool = writing.finish();
     let profile = match read_back(&mut spool) {
         Ok(profile) => profile,
@@ -69,7 +69,7 @@ fn record(
     };
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
-        // Why there is nothing is told by what went wrong.
+        // What went wrong is the reason why there is nothing.
         visited?;
         return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
     }

@@ -25,10 +25,10 @@ pub(crate) use self::target::stand_in;
 /// Records what was meant.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
     let target = Target::find(arguments)?;
-    let mut told = Vec::new();
-    match via::choose(arguments, &target, &mut told)? {
+    let mut printed = Vec::new();
+    match via::choose(arguments, &target, &mut printed)? {
         Via::Inspector => by_inspector(arguments, &target, showing),
-        Via::Auto | Via::Perf => perf::run(arguments, target, told, showing),
+        Via::Auto | Via::Perf => perf::run(arguments, target, printed, showing),
     }
 }
 
@@ -75,7 +75,7 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
     if let (Some(primary), false) = (primaries.first(), others.is_empty()) {
         let is_own =
             |process: &&::target::Process| process.parent_pid == primary.pid && is_worker(process);
-        inspect::say_primary(primary.pid, others.iter().filter(is_own).count());
+        inspect::print_primary(primary.pid, others.iter().filter(is_own).count());
     }
     match primaries.first() {
         _ if !others.is_empty() => Ok(others.into_iter().map(outside_of).collect()),

@@ -1,4 +1,4 @@
-//! A line that tells how far a recording is, on a terminal.
+//! A line that shows how far a recording is, on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::failure::is_quiet;
 use crate::text::{duration, plural};
 
-/// A line that tells how far it is, on a terminal.
+/// A line that shows how far it is, on a terminal.
 pub(super) struct Progress {
     limit: Option<Duration>,
     shown: Option<u64>,
@@ -42,7 +42,7 @@ impl Progress {
     }
 }
 
-/// Makes room for a sentence that is said while a recording is made.
+/// Makes room for a sentence that is printed while a recording is made.
 pub(super) fn clear_line() {
     if io::stderr().is_terminal() && !is_quiet() {
         let _ = write!(io::stderr().lock(), "\r\u{1b}[K");

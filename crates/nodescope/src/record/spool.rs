@@ -72,7 +72,7 @@ impl Spool {
         Self::begin(second, file, opening, most_in_memory)
     }
 
-    /// A disk that is full already is told before anything is sampled: the user can still choose another one.
+    /// A disk that is full already is reported before anything is sampled: the user can still choose another one.
     fn begin(
         path: PathBuf,
         mut file: File,
@@ -176,7 +176,7 @@ impl Spool {
     }
 
     fn go_on_in_memory(&mut self, error: &io::Error) {
-        // A record that is there in part would be told as damage. To shorten a file needs no room.
+        // A record that is there in part would be reported as damage. Shortening a file needs no room.
         let _ = self.file.set_len(self.file_bytes);
         let why = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -376,7 +376,7 @@ fn keep_older(path: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Whether a recorder that runs holds the lock; also where that cannot be told. A pipe or a link in that place was
+/// Whether a recorder that runs holds the lock; also where that cannot be found out. A pipe or a link in that place was
 /// never ours.
 fn is_in_use(path: &Path) -> bool {
     let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
@@ -500,12 +500,15 @@ mod tests {
         spool.file = on_disk;
         assert_eq!(everything(&mut spool), b"opening on disk, in memory, and the last");
         let failure = spool.explain(&Failure::failed("cannot write OUT"));
-        let said = failure.sentence();
-        assert!(said.starts_with("cannot write OUT; the disk is full: the first "), "{said}");
+        let sentence = failure.sentence();
         assert!(
-            said.contains("are kept in")
-                && said.ends_with("a.nodescope.part, and the rest is lost"),
-            "{said}"
+            sentence.starts_with("cannot write OUT; the disk is full: the first "),
+            "{sentence}"
+        );
+        assert!(
+            sentence.contains("are kept in")
+                && sentence.ends_with("a.nodescope.part, and the rest is lost"),
+            "{sentence}"
         );
         assert_eq!(fs::read(&spool.path).unwrap(), b"opening on disk, ");
         fs::remove_file(&spool.path).unwrap();

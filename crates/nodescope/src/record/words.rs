@@ -1,4 +1,4 @@
-//! What `record` says: what it does, why it cannot, what came of it, and what to type next.
+//! What `record` prints: what it does, why it cannot, what came of it, and what to type next.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,8 +22,8 @@ pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
 }
 
-/// Where no report is printed that would say it.
-pub(super) fn say_few(profile: &Profile) {
+/// Where no report is printed that would warn.
+pub(super) fn warn_of_few_samples(profile: &Profile) {
     let weights = views::weigh(profile, &Selection::default());
     let (busy_ns, samples) = views::busy(profile, &weights);
     if samples < views::FEW_SAMPLES {
@@ -38,7 +38,7 @@ pub(super) fn say_few(profile: &Profile) {
     }
 }
 
-pub(super) fn say_written(profile: &Profile, out: &Path) {
+pub(super) fn print_written(profile: &Profile, out: &Path) {
     warn(&format!("wrote {} ({})", out.display(), plural(samples(profile), "sample")));
     let lost = profile.meta().losses.lost;
     if lost > 0 && profile.meta().way_in == "inspector" {
@@ -51,7 +51,7 @@ pub(super) fn say_written(profile: &Profile, out: &Path) {
     }
 }
 
-pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
+pub(super) fn print_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, out) = (invoked::name(), invoked::quoted(out));
     match form {
         Form::Nodescope => {

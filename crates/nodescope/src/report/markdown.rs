@@ -22,7 +22,7 @@ pub(super) fn render(report: &Report) -> String {
     text
 }
 
-/// Headline, quality, findings, and what else is said.
+/// Headline, quality, findings, and the other sentences.
 fn head(report: &Report) -> String {
     let mut text = format!("## {}\n\n", escaped(&report.headline.join(" · ")));
     for sentence in report.sentences() {

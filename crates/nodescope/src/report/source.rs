@@ -65,7 +65,7 @@ fn unknown(profile: &Profile, weights: &Weights, selection: &Selection, typed: &
     }
 }
 
-/// The text from the recording, else from this machine. Says where it may be another one.
+/// The text from the recording, else from this machine. Warns where it may be another one.
 fn add_text(report: &mut SourceReport, profile: &Profile, texts: &ScriptTexts) -> Option<String> {
     let path = profile.source_path(report.source)?;
     if let Some(text) = profile.source_text(report.source) {
@@ -109,7 +109,7 @@ fn render(report: &SourceReport, text: Option<&str>, limit: usize, style: &Style
     }
     let shown = hottest(&report.lines, limit);
     if shown.is_empty() {
-        out.push_str("\nThis recording does not tell which of its lines ran.\n");
+        out.push_str("\nThis recording does not show which of its lines ran.\n");
         return out;
     }
     let rows = rows(&shown, &text.map(script_lines).unwrap_or_default());

@@ -54,7 +54,7 @@ pub(super) fn render_head(report: &Report, style: &Style) -> String {
     head(report, MOST_FINDINGS, style)
 }
 
-/// Which process, how good the recording is, what stands out, and what else there is to say.
+/// Which process, how good the recording is, what stands out, and what else there is to know.
 fn head(report: &Report, limit: usize, style: &Style) -> String {
     let fitting = |text: &str| wrap(&printable(text), style.width);
     let mut text = format!("{}\n", style.bold(&fitting(&report.headline.join(" · "))));
@@ -96,7 +96,7 @@ fn findings(report: &Report, limit: usize, style: &Style) -> String {
 
 /// The table that adds up to everything.
 const ALWAYS_WHOLE: &str = "Where the time went";
-/// The table under which it is told how well entries are known.
+/// The table under which a sentence states how well entries are known.
 const ENTRIES: &str = "What asked for the work";
 
 /// A table under its title.
@@ -166,10 +166,10 @@ const LOOP_COLUMNS: &[Column] = &[
     Column::Figure("pid"),
 ];
 
-/// Of one loop, its thread says nothing.
+/// The columns for a single loop, whose thread is known without a column.
 const LOOP_ALONE: &[Column] = LOOP_COLUMNS.split_at(4).0;
 
-/// Where one loop is known and was not watched, the head says so.
+/// Where one loop is known and was not watched, the head states that.
 fn loops(report: &Report) -> Vec<Vec<Cell>> {
     let several = report.loops.len() > 1;
     let rows = report.loops.iter().filter(|row| several || row.watched && row.watched_s > 0.0);
@@ -241,7 +241,7 @@ const ENTRY_COLUMNS: &[Column] = &[
     Column::Path("where"),
 ];
 
-/// One row for each function; without JavaScript there is nothing to tell.
+/// One row for each function; without JavaScript there is nothing to list.
 fn entries(report: &Report) -> Vec<Vec<Cell>> {
     let is_javascript = |group: &EntryGroup| group.kind != EntryKind::NotJavaScript;
     if !report.entries.iter().any(is_javascript) {

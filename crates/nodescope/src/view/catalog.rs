@@ -11,7 +11,7 @@ use profile::Profile;
 use web::{Library, Listed, Listing, Refusal};
 
 use super::folder::{self, Found, Opened, Stamp};
-use super::gists::{Gists, Told};
+use super::gists::{Gists, Summary};
 use crate::cli::{Reading, SourceFolders};
 use crate::failure::{Failure, warn};
 use crate::texts::ScriptTexts;
@@ -79,10 +79,10 @@ impl Ids {
 /// A recording as the page wants it.
 struct Converted {
     bytes: Arc<[u8]>,
-    /// What the report says of it, as JSON.
-    said: Arc<[u8]>,
-    /// What the list says of it.
-    told: Arc<Told>,
+    /// Its report for the page, as JSON.
+    report: Arc<[u8]>,
+    /// What the list shows of it.
+    summary: Arc<Summary>,
     sources: Vec<SourceRow>,
 }
 
@@ -105,8 +105,8 @@ impl Converted {
         };
         Ok(Self {
             bytes: bytes.into(),
-            said: json(&views::said(profile))?,
-            told: Told::of(profile),
+            report: json(&views::said(profile))?,
+            summary: Summary::of(profile),
             sources: profile.sources().iter().map(row).collect(),
         })
     }
@@ -118,7 +118,7 @@ impl Converted {
 
     fn size(&self) -> usize {
         let of_text = |row: &SourceRow| row.text.as_ref().map_or(0, String::len);
-        self.bytes.len() + self.said.len() + self.sources.iter().map(of_text).sum::<usize>()
+        self.bytes.len() + self.report.len() + self.sources.iter().map(of_text).sum::<usize>()
     }
 }
 
@@ -289,7 +289,7 @@ impl Catalog {
         let converted =
             input::read(&path, &self.reading).and_then(|profile| Converted::new(&profile));
         let refused = |failure: Failure| {
-            locked(&self.gists).put(&path, stamp, &Told::problem(&path, &failure));
+            locked(&self.gists).put(&path, stamp, &Summary::problem(&path, &failure));
             Refusal::Unreadable(failure.sentence().to_owned())
         };
         let converted = Arc::new(converted.map_err(refused)?);
@@ -298,41 +298,44 @@ impl Catalog {
     }
 
     fn keep(&self, path: &Path, stamp: Stamp, converted: &Arc<Converted>) {
-        locked(&self.gists).put(path, stamp, &converted.told);
+        locked(&self.gists).put(path, stamp, &converted.summary);
         locked(&self.kept).put(path, stamp, converted);
     }
 
-    /// What the list says of a recording, from what is known or from its file. The recording itself is not kept: the
+    /// What the list shows of a recording, from what is known or from its file. The recording itself is not kept: the
     /// user may never open it.
-    fn told(&self, id: &str) -> Result<Arc<Told>, Refusal> {
+    fn summary(&self, id: &str) -> Result<Arc<Summary>, Refusal> {
         let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
         if let Some(stream) = self.streams.get(&path) {
-            return Ok(Arc::clone(&stream.told));
+            return Ok(Arc::clone(&stream.summary));
         }
         let stamp = stamp_of(&path).ok_or_else(unknown)?;
-        if let Some(known) = locked(&self.gists).get(&path, stamp).or_else(|| Told::unread(stamp)) {
+        if let Some(known) =
+            locked(&self.gists).get(&path, stamp).or_else(|| Summary::unread(stamp))
+        {
             return Ok(known);
         }
         let _one_at_a_time = locked(&self.reads);
         if let Some(known) = locked(&self.gists).get(&path, stamp) {
             return Ok(known);
         }
-        let told = match input::read(&path, &self.reading) {
-            Ok(profile) => Told::of(&profile),
-            Err(failure) => Told::problem(&path, &failure),
+        let summary = match input::read(&path, &self.reading) {
+            Ok(profile) => Summary::of(&profile),
+            Err(failure) => Summary::problem(&path, &failure),
         };
-        locked(&self.gists).put(&path, stamp, &told);
-        Ok(told)
+        locked(&self.gists).put(&path, stamp, &summary);
+        Ok(summary)
     }
 
     /// What is known of recordings as they are now.
-    fn known(&self) -> BTreeMap<String, Arc<Told>> {
+    fn known(&self) -> BTreeMap<String, Arc<Summary>> {
         let paths = locked(&self.ids).paths.clone();
-        let told = |path: &PathBuf| match self.streams.get(path) {
-            Some(stream) => Some(Arc::clone(&stream.told)),
+        let summary = |path: &PathBuf| match self.streams.get(path) {
+            Some(stream) => Some(Arc::clone(&stream.summary)),
             None => locked(&self.gists).get(path, stamp_of(path)?),
         };
-        let rows = paths.iter().filter_map(|path| Some((locked(&self.ids).of(path), told(path)?)));
+        let rows =
+            paths.iter().filter_map(|path| Some((locked(&self.ids).of(path), summary(path)?)));
         rows.collect()
     }
 }
@@ -348,17 +351,18 @@ impl Library for Catalog {
     }
 
     fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
-        Ok(Arc::clone(&self.converted(id)?.said))
+        Ok(Arc::clone(&self.converted(id)?.report))
     }
 
     fn gist(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
-        json(&*self.told(id)?).map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
+        json(&*self.summary(id)?)
+            .map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
     }
 
     fn known_gists(&self) -> Arc<[u8]> {
         let known = self.known();
-        let rows: BTreeMap<&str, &Told> =
-            known.iter().map(|(id, told)| (id.as_str(), &**told)).collect();
+        let rows: BTreeMap<&str, &Summary> =
+            known.iter().map(|(id, summary)| (id.as_str(), &**summary)).collect();
         json(&rows).unwrap_or_else(|_| Arc::from(*b"{}"))
     }
 

@@ -1,5 +1,5 @@
-//! The recordings in a folder and the folders below it, told by their names or, where those say nothing, by their first
-//! bytes. Bounded, because some users will name their home folder.
+//! The recordings in a folder and the folders below it, recognised by their names or, where those are not enough, by
+//! their first bytes. Bounded, because some users will name their home folder.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -55,7 +55,7 @@ impl Stamp {
     }
 }
 
-/// What the first bytes of files said, so that a file is opened once.
+/// What the first bytes of files showed, so that a file is opened once.
 pub(super) type Opened = HashMap<PathBuf, (Stamp, bool)>;
 
 /// The recordings in a folder, the newest first.
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_much() {
+    fn names_show_the_kind() {
         let rows = [
             ("nodescope-api-1-20261115-031502.nodescope", Kind::Sure),
             ("a.nodescope.part", Kind::Sure),

@@ -1,5 +1,5 @@
-//! What the list says of each recording. A recording is read for it once, and again when its file has changed; only the
-//! row is kept.
+//! What the list shows of each recording. A recording is read for it once, and again when its file has changed; only
+//! the row is kept.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::failure::Failure;
 /// Larger files are read when they are opened, not for the list: a folder of them would keep all cores busy.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What the list says of a recording.
+/// What the list shows of a recording.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Told {
+pub(super) enum Summary {
     /// Its figures.
     Gist(Box<Gist>),
     /// Why it cannot be shown.
@@ -27,7 +27,7 @@ pub(super) enum Told {
     Unread(String),
 }
 
-impl Told {
+impl Summary {
     pub(super) fn of(profile: &Profile) -> Arc<Self> {
         Arc::new(Self::Gist(Box::new(views::gist(profile))))
     }
@@ -51,16 +51,16 @@ impl Told {
 /// The rows that are known, each for one state of its file.
 #[derive(Default)]
 pub(super) struct Gists {
-    rows: HashMap<PathBuf, (Stamp, Arc<Told>)>,
+    rows: HashMap<PathBuf, (Stamp, Arc<Summary>)>,
 }
 
 impl Gists {
-    pub(super) fn get(&self, path: &Path, stamp: Stamp) -> Option<Arc<Told>> {
-        let (known, told) = self.rows.get(path)?;
-        (*known == stamp).then(|| Arc::clone(told))
+    pub(super) fn get(&self, path: &Path, stamp: Stamp) -> Option<Arc<Summary>> {
+        let (known, summary) = self.rows.get(path)?;
+        (*known == stamp).then(|| Arc::clone(summary))
     }
 
-    pub(super) fn put(&mut self, path: &Path, stamp: Stamp, told: &Arc<Told>) {
-        self.rows.insert(path.to_owned(), (stamp, Arc::clone(told)));
+    pub(super) fn put(&mut self, path: &Path, stamp: Stamp, summary: &Arc<Summary>) {
+        self.rows.insert(path.to_owned(), (stamp, Arc::clone(summary)));
     }
 }

@@ -29,7 +29,7 @@ pub fn node(version: &str) -> Option<PathBuf> {
     Some(cache.join(format!("node-{version}/node"))).filter(|path| path.exists())
 }
 
-/// What a binary says of its V8: the numbers that a layout needs, and the sizes of bytecodes.
+/// What a binary contains about its V8: the numbers that a layout needs, and the sizes of bytecodes.
 #[derive(Clone)]
 pub struct Constants {
     pub numbers: Vec<(String, i64)>,

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! "nodescope v8 1\n"
-//! numbers     (name, i64)…           what the binary says of its V8
+//! numbers     (name, i64)…           what the binary contains about its V8
 //! sizes       bytes                  of bytecodes
 //! code        (start u64, end u64, kind u8)…
 //! memory      (address u64, bytes)…  sorted, apart from each other

@@ -43,7 +43,7 @@ fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// So many samples say something, and so long they are waited for.
+/// So many samples are enough, and so long they are waited for.
 const FEWEST_SAMPLES: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest from one look at the samples until those of the next look are named.
@@ -71,9 +71,9 @@ impl Session {
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
 
-    /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says
-    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs
-    /// on before it is read.
+    /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and
+    /// returns how long the naming took. Samples that were named late are left out: where others want the CPU, the
+    /// target runs on before it is read.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
         let (mut time, mut seen) = (Duration::ZERO, 0);

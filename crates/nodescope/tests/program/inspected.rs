@@ -36,7 +36,7 @@ pub fn newest() -> Option<PathBuf> {
     lines().pop().map(|(_, path)| path)
 }
 
-/// A process that can be recorded: it has said that it runs, and is old enough to be signalled.
+/// A process that can be recorded: it has printed that it runs, and is old enough to be signalled.
 pub struct Target {
     pub running: Running,
     pub port: u16,
@@ -135,7 +135,7 @@ pub fn record(pid: &str, out: &str, more: &[&str]) -> Output {
     output
 }
 
-/// The share of `heavy` in both functions of [`BUSY`], and the samples that say so.
+/// The share of `heavy` in both functions of [`BUSY`], and the samples that show it.
 pub fn share(report: &Value) -> (f64, f64) {
     let total = |name: &str| function(report, name)["total"].as_f64().unwrap();
     let samples = |name: &str| function(report, name)["total_samples"].as_f64().unwrap();

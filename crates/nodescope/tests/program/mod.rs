@@ -57,28 +57,28 @@ pub fn succeeds(arguments: &[&str]) -> String {
 /// A command must fail with that status, nothing on stdout, and on stderr one sentence and perhaps one hint.
 pub fn fails(arguments: &[&str], status: i32, sentence: &str, hint: &str) {
     let output = run(arguments);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+    let messages = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {messages}");
     assert_eq!(stdout(&output), "", "{arguments:?}: stdout is for data");
-    let lines: Vec<&str> = said.lines().collect();
-    // clap's own messages have a form of their own, and say how to learn more.
+    let lines: Vec<&str> = messages.lines().collect();
+    // clap's own messages have a form of their own, with the way to learn more.
     if lines[0].starts_with("error: ") {
         assert!(
-            said.contains(sentence) && said.contains(hint) && said.contains("--help"),
-            "{arguments:?}: {said}"
+            messages.contains(sentence) && messages.contains(hint) && messages.contains("--help"),
+            "{arguments:?}: {messages}"
         );
         return;
     }
     assert!(
         lines[0].starts_with("nodescope: ") && lines[0].contains(sentence),
-        "{arguments:?}: {said}"
+        "{arguments:?}: {messages}"
     );
-    assert!(lines.len() <= 2, "{arguments:?}: one sentence and one hint: {said}");
+    assert!(lines.len() <= 2, "{arguments:?}: one sentence and one hint: {messages}");
     match lines.get(1) {
         Some(line) => {
-            assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}");
+            assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {messages}");
         }
-        None => assert_eq!(hint, "", "{arguments:?} has no hint: {said}"),
+        None => assert_eq!(hint, "", "{arguments:?} has no hint: {messages}"),
     }
 }
 
@@ -108,17 +108,18 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What was said. A program of our own that crashed fails every test but those that want it: these look at the bytes.
+/// What was printed on stderr. A program of our own that crashed fails every test but those that want it: these look at
+/// the bytes.
 pub fn stderr(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!said.contains(CRASHED), "a program of nodescope's own has crashed: {said}");
-    said
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!messages.contains(CRASHED), "a program of nodescope's own has crashed: {messages}");
+    messages
 }
 
 /// What every report of a crash of ours has.
 pub const CRASHED: &str = "has crashed (";
 
-/// In a scratch folder, says that crashes are wanted.
+/// In a scratch folder, means that crashes are wanted.
 const WANTS_CRASHES: &str = "wants-crashes";
 
 /// How often a program of our own has crashed in a recording; `None` where that is none, or is damaged.

@@ -124,7 +124,7 @@ pub fn wait_for_samples(part: &str, least: u64) -> u64 {
     }
 }
 
-/// Whether perf events work here at all; if not, says so.
+/// Whether perf events work here at all; if not, prints the reason.
 pub fn can_record() -> bool {
     static REASON: OnceLock<Option<String>> = OnceLock::new();
     let reason = REASON.get_or_init(|| {
@@ -182,13 +182,13 @@ pub fn record_command_with(
 
 /// Node leaves its map behind; the recorder printed its pid.
 pub fn remove_map(output: &Output) {
-    let said = stderr(output);
-    if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
+    let messages = stderr(output);
+    if let Some(pid) = messages.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
         let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
     }
 }
 
-/// Every Node that was fetched, with its release; says which are missing. The first releases of a line, whose V8
+/// Every Node that was fetched, with its release; prints which are missing. The first releases of a line, whose V8
 /// differs, are read by the tests of the reader itself, which have `live::VERSIONS`; here they are left out unless
 /// [`every_release`] is wanted.
 pub fn nodes() -> Vec<(&'static str, PathBuf)> {
@@ -243,11 +243,11 @@ fn fetched(
 fn runs(node: PathBuf) -> bool {
     static TRIED: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
     let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
-    let says_its_version = |node: &PathBuf| {
+    let prints_its_version = |node: &PathBuf| {
         let output = Command::new(node).arg("--version").output();
         output.is_ok_and(|output| output.status.success())
     };
-    let runs = tried.get(&node).copied().unwrap_or_else(|| says_its_version(&node));
+    let runs = tried.get(&node).copied().unwrap_or_else(|| prints_its_version(&node));
     *tried.entry(node).or_insert(runs)
 }
 
@@ -263,7 +263,7 @@ pub fn has_function(report: &Value, name: &str) -> bool {
     report["functions"].as_array().unwrap().iter().any(|row| row["name"] == name)
 }
 
-/// Whether a recorder said that the kernel's part is not for this user.
+/// Whether a recorder printed that the kernel's part is not for this user.
 pub fn is_without_kernel(output: &Output) -> bool {
     stderr(output).contains("without the kernel's time")
 }

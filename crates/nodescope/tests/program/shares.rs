@@ -118,7 +118,7 @@ const ROOTS: [&str; 8] = [
 ];
 const MUSL: &str = "[libc.so]";
 
-/// Runs a busy program, and says which share of the main thread's stacks reach the root, and of all others'.
+/// Runs a busy program, and returns which share of the main thread's stacks reach the root, and of all others'.
 pub fn root_reach(what: &str, node: &Path) -> (f64, f64) {
     let scratch = Scratch::new(&format!("roots-{}", what.replace(' ', "-")));
     let (script, out) = (scratch.file("busy.js", BUSY.as_bytes()), scratch.path("a.nodescope"));

@@ -1,5 +1,5 @@
 //! Which of the Node processes here is meant: a pid, words of a command line, or the only one there is. A pid need not
-//! be in the list: what it is, its inspector tells.
+//! be in the list: its inspector shows what it is.
 
 use ::target::Process as Listed;
 use regex::Regex;

@@ -20,7 +20,10 @@ mod tests {
 
     #[test]
     fn the_printed_command_is_not_refused() {
-        let said = again("4140");
-        assert!(said.contains("record 4140 --via inspector --no-sigusr1-listener, if "), "{said}");
+        let command = again("4140");
+        assert!(
+            command.contains("record 4140 --via inspector --no-sigusr1-listener, if "),
+            "{command}"
+        );
     }
 }

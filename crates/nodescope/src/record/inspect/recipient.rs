@@ -1,10 +1,11 @@
-//! Takes what a session tells: chunks go to OUT.part, the number of samples to the line of progress, the rest is said.
+//! Takes what a session reports: chunks go to OUT.part, the number of samples to the line of progress, the rest is
+//! printed.
 
 use std::time::{Duration, Instant};
 
 use live::inspected::{News, Recipient};
 
-use super::say;
+use super::messages;
 use crate::cli;
 use crate::failure::warn;
 use crate::record::progress::Progress;
@@ -31,9 +32,9 @@ impl<'a> Writing<'a> {
     }
 
     /// Makes room for a sentence.
-    fn say(&self, say: impl FnOnce()) {
+    fn print(&self, print: impl FnOnce()) {
         self.progress.clear();
-        say();
+        print();
     }
 }
 
@@ -42,15 +43,15 @@ impl Recipient for Writing<'_> {
         match news {
             News::Chunk(bytes) => self.spool.append(bytes),
             News::Samples(samples) => self.progress.show(self.start.elapsed(), samples),
-            News::Opening { pid, time } => self.say(|| say::opening(pid, time)),
-            News::OpensLate { pid } => self.say(|| say::opens_late(pid)),
-            News::StillOpen { pid, port } => self.say(|| say::still_open(pid, port)),
+            News::Opening { pid, time } => self.print(|| messages::opening(pid, time)),
+            News::OpensLate { pid } => self.print(|| messages::opens_late(pid)),
+            News::StillOpen { pid, port } => self.print(|| messages::still_open(pid, port)),
             News::Starting(start) => {
                 let (frequency, calls) = (self.arguments.frequency, self.arguments.way.calls);
-                self.say(|| say::start(&start, frequency, calls));
+                self.print(|| messages::start(&start, frequency, calls));
             }
-            News::Ended { name, pid } => self.say(|| say::ended(name, pid)),
-            News::Failed(error) => self.say(|| warn(say::failure(error).sentence())),
+            News::Ended { name, pid } => self.print(|| messages::ended(name, pid)),
+            News::Failed(error) => self.print(|| warn(messages::failure(error).sentence())),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{cli, invoked};
 /// How many processes a message lists.
 const MOST_LISTED: usize = 10;
 
-/// What the user typed to say which processes are meant.
+/// What the user typed to choose processes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) target: Option<&'a str>,
@@ -141,7 +141,7 @@ fn nothing() -> Failure {
         .hint(format!("{} ps lists them all", invoked::name()))
 }
 
-/// `4140 shop: node server.js in /srv/shop`, so that two can be told apart.
+/// `4140 shop: node server.js in /srv/shop`, so that two can be distinguished.
 fn described(process: &Process) -> String {
     let app = process.app.as_ref().map(|app| format!(" {app}:")).unwrap_or_default();
     let folder = process.folder.as_ref().map(|folder| format!(" in {folder}")).unwrap_or_default();

@@ -23,25 +23,25 @@ use crate::{advice, input, invoked};
 pub(super) fn run(
     arguments: &cli::Record,
     mut target: Target,
-    told: Vec<String>,
+    printed: Vec<String>,
     showing: &Showing,
 ) -> Result<(), Failure> {
     let limit = limit(arguments)?;
     let mut out = Output::new(arguments, || default_name(&target))?;
-    out.told.extend(told);
+    out.printed.extend(printed);
     let options = options(arguments, &target)?;
     let most_in_memory = super::leave_room(target.pids())?;
     let mut session = attach(&target, &options, arguments)?;
     let mut spool = create_spool(arguments, &out, most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
-    say_start(&session, &target, arguments.frequency, limit);
-    out.told.extend(say_not_node(&target));
+    print_start(&session, &target, arguments.frequency, limit);
+    out.printed.extend(warn_if_not_node(&target));
     let begun = session.begin(targets(&target), || target.all_pids());
     begun.map_err(|error| explain(error, &target))?;
     target.let_go()?;
     let by_signal = sample(&mut session, &mut target, limit, &mut spool);
     target.end_of_recording(*by_signal.as_ref().unwrap_or(&false));
-    // OUT is there before anything is said of it.
+    // OUT is there before a message names it.
     if session.samples() > 0 && is_plain(arguments, &out) {
         spool.become_file(&out.path);
     }
@@ -140,7 +140,7 @@ fn sample(
     }
 }
 
-/// Whether the recording has more distinct stacks than memory: then it ends, and says so, in its losses, too.
+/// Whether the recording has more distinct stacks than memory: then it ends, prints that, and lists it in its losses.
 fn has_no_memory(session: &mut Session) -> bool {
     if !session.is_full() {
         return false;
@@ -185,15 +185,15 @@ fn explain(error: AttachError, target: &Target) -> Failure {
     }
 }
 
-/// Says at once that a process is not Node, where that can be seen already.
-fn say_not_node(target: &Target) -> Option<String> {
+/// Warns at once that a process is not Node, where that can be seen already.
+fn warn_if_not_node(target: &Target) -> Option<String> {
     let pid = target.pids().first().filter(|_| !target.is_command() && !target.is_system())?;
     let sentence = not_node(*pid, &::target::other_program(*pid)?);
     warn(&sentence);
     Some(sentence)
 }
 
-fn say_start(session: &Session, target: &Target, rate: Rate, limit: Option<Duration>) {
+fn print_start(session: &Session, target: &Target, rate: Rate, limit: Option<Duration>) {
     let time = limit.map_or_else(
         || "until it ends".to_owned(),
         |limit| format!("for {}", duration(limit.as_nanos() as u64)),

@@ -15,7 +15,7 @@ use crate::advice::Subject;
 use crate::failure::{Failure, warn};
 use crate::{cli, invoked};
 
-/// So many pids are said.
+/// So many pids are printed.
 const MOST_PIDS: usize = 5;
 
 /// Processes, and the command that was started, if one was.

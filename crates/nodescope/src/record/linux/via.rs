@@ -12,11 +12,11 @@ use crate::failure::{Failure, warn};
 use crate::record::consent::{ask_to_open, can_ask};
 use crate::{advice, invoked};
 
-/// Settles the way to a target; `told` gets what was said of its names, so that it is not said again.
+/// Settles the way to a target; `printed` gets what was printed about its names, so that it is not printed again.
 pub(super) fn choose(
     arguments: &cli::Record,
     target: &Target,
-    told: &mut Vec<String>,
+    printed: &mut Vec<String>,
 ) -> Result<Via, Failure> {
     let asks_for_perf = !arguments.event.is_empty() || arguments.no_heap;
     if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf
@@ -48,15 +48,15 @@ pub(super) fn choose(
         ))),
         InspectorWay::CanBeOpened => {
             warn(&format!("{why}; with names: {}", again(arguments, &process)));
-            told.push(ways.names.why.clone());
+            printed.push(ways.names.why.clone());
             Ok(Via::Perf)
         }
-        // What perf events say of themselves is the better advice.
+        // The error of perf events is the better advice.
         InspectorWay::Closed { .. } => Ok(Via::Perf),
     }
 }
 
-/// The first process for which perf events do not tell everything.
+/// The first process for which perf events do not show everything.
 fn lacking(target: &Target, places: &Places) -> Option<Process> {
     let lacks = |process: &Process| !process.ways.perf.open || !process.ways.names.open;
     let is_meant = |process: &Process| target.pids().contains(&process.pid) && process.is_certain;

@@ -1,4 +1,4 @@
-//! What is said of a recording by the inspector: before a port is opened, before a long stop, and why it failed.
+//! The messages about a recording by the inspector: before a port is opened, before a long stop, and why it failed.
 
 use std::time::Duration;
 
