@@ -80,7 +80,7 @@ impl Ids {
 struct Converted {
     bytes: Arc<[u8]>,
     /// What the report says of it, as JSON.
-    said: Arc<[u8]>,
+    report: Arc<[u8]>,
     /// What the list says of it.
     told: Arc<Told>,
     sources: Vec<SourceRow>,
@@ -105,7 +105,7 @@ impl Converted {
         };
         Ok(Self {
             bytes: bytes.into(),
-            said: json(&views::said(profile))?,
+            report: json(&views::page_report(profile))?,
             told: Told::of(profile),
             sources: profile.sources().iter().map(row).collect(),
         })
@@ -118,7 +118,7 @@ impl Converted {
 
     fn size(&self) -> usize {
         let of_text = |row: &SourceRow| row.text.as_ref().map_or(0, String::len);
-        self.bytes.len() + self.said.len() + self.sources.iter().map(of_text).sum::<usize>()
+        self.bytes.len() + self.report.len() + self.sources.iter().map(of_text).sum::<usize>()
     }
 }
 
@@ -347,8 +347,8 @@ impl Library for Catalog {
         Ok(Arc::clone(&self.converted(id)?.bytes))
     }
 
-    fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
-        Ok(Arc::clone(&self.converted(id)?.said))
+    fn report(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+        Ok(Arc::clone(&self.converted(id)?.report))
     }
 
     fn gist(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {

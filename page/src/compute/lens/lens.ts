@@ -20,7 +20,7 @@ export function throughLens(profile: Profile, lens: Lens, opened: readonly numbe
   const { strings, functions, roots, entries, packages } = names;
   const more = { strings, functions, virtual: { roots, entries, packages }, raw: profile };
   if (lens === "everything") return { ...profile, ...more };
-  const rows = new Rows(names.frames, profile.said?.entries.list.length ?? 0);
+  const rows = new Rows(names.frames, profile.report?.entries.list.length ?? 0);
   const walk = new Walk(profile, names, rows, opened);
   const rowOf = ROLES.map(() => new Uint32Array(profile.stacks.parent.length).fill(NONE));
   for (const [root, jobs] of jobsOf(profile, names)) {
@@ -83,8 +83,8 @@ function* partsOf(
   if (asked !== 0) yield ["", asked];
 }
 
-function isNoScript({ said, entries }: Profile, stack: number): boolean {
-  return said?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
+function isNoScript({ report, entries }: Profile, stack: number): boolean {
+  return report?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
 }
 
 /** For each stack the roles of the threads whose samples end in it, as bits. */
@@ -102,12 +102,12 @@ function placeOf(role: string): number {
 }
 
 /** Under the pool, what it does is shown at every lens. */
-function rootOf({ said }: Profile, names: Names, rows: Rows, id: number, level: number): Root {
+function rootOf({ report }: Profile, names: Names, rows: Rows, id: number, level: number): Root {
   if (id === NONE) return { row: -1, like: NONE, level, isEntry: false };
   const frame = names.frameOf(id);
   const row = rows.under(-1, frame, names.frames.category[frame], 0);
   if (id >= names.entries) {
-    return { row, like: said?.entries.list[id - names.entries]?.function ?? NONE, level, isEntry: true };
+    return { row, like: report?.entries.list[id - names.entries]?.function ?? NONE, level, isEntry: true };
   }
   const isOpen = isPool(id - names.roots);
   return { row, like: id, level: isOpen ? Math.max(level, LENSES.indexOf("node")) : level, isEntry: false };
