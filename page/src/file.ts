@@ -16,7 +16,7 @@ async function start(root: HTMLElement): Promise<void> {
   }
 }
 
-/** A recording of the page; `ending` tells two of them apart. */
+/** A recording of the page; `ending` distinguishes two of them. */
 async function recording(ending: string): Promise<Profile> {
   const pieces = [...document.querySelectorAll(`.recording${ending}`)];
   const bytes = fromBase64(pieces.map((piece) => piece.textContent).join(""));

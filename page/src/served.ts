@@ -1,11 +1,11 @@
 // Where the page behind `nodescope view` starts: it asks its server what there is, and shows it. A script of its own,
-// because a single file sends no request. The address says which recording: /?recording=ID, and /?list for all; what is
+// because a single file sends no request. The address names the recording: /?recording=ID, and /?list for all; what is
 // behind # is the state.
 
-import type { Catalog, Library, Listed, Told } from "./data/library.ts";
+import type { Catalog, Library, Listed, Summary } from "./data/library.ts";
 import { profileOf } from "./data/model.ts";
 import { decode } from "./data/payload.ts";
-import type { Compared, Said } from "./data/said.ts";
+import type { Compared, Report } from "./data/report.ts";
 import { h } from "./draw/dom.ts";
 import { showList } from "./draw/list/view.ts";
 import { showError, showPage } from "./draw/page.ts";
@@ -23,8 +23,8 @@ async function ask(path: string, headers: Record<string, string> = {}): Promise<
   return answer;
 }
 
-/** What the report says; null where there is no answer. */
-async function told<T>(path: string): Promise<T | null> {
+/** What the report says, as JSON; null where there is no answer. */
+async function reported<T>(path: string): Promise<T | null> {
   const answer = await fetch(path).catch(() => null);
   return answer?.ok ? answer.json() : null;
 }
@@ -64,12 +64,15 @@ async function served(): Promise<Catalog> {
     places,
     changed: async () => (await list())?.recordings ?? null,
     known: async () => (await ask("/gists.json")).json(),
-    told: async (id) => (await ask(`/recording/${id}/gist.json`)).json() as Promise<Told>,
+    summary: async (id) => (await ask(`/recording/${id}/gist.json`)).json() as Promise<Summary>,
     load: async (id) => {
-      const [answer, said] = await Promise.all([ask(`/recording/${id}`), told<Said>(`/recording/${id}/said.json`)]);
-      return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), said);
+      const [answer, report] = await Promise.all([
+        ask(`/recording/${id}`),
+        reported<Report>(`/recording/${id}/report.json`),
+      ]);
+      return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), report);
     },
-    compared: (before, now) => told<Compared>(`/compared/${before}/${now}.json`),
+    compared: (before, now) => reported<Compared>(`/compared/${before}/${now}.json`),
     pageAddress: (id, before) => (before ? `/compared/${before}/${id}/page.html` : `/recording/${id}/page.html`),
     source: (id, row) => text(`/recording/${id}/source/${row}`),
     place: (id, row) => text(`/recording/${id}/place/${row}`),

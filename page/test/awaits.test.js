@@ -60,20 +60,20 @@ test("the recording that grew has what the exported one has", { skip }, async ()
 
 test("routes have what they await, as in the report", { skip }, async () => {
   const profile = await openPage(file);
-  const [page, told] = [totals(profile), report(file, "-n", "0").functions];
+  const [page, reported] = [totals(profile), report(file, "-n", "0").functions];
   for (const name of ["work", "load", "route"]) {
-    assert.equal(page.get(name), told.find((row) => row.name === name)?.total_samples, name);
+    assert.equal(page.get(name), reported.find((row) => row.name === name)?.total_samples, name);
   }
   assert.ok(page.get("route") > 0.7 * page.get("work"));
   const awaited = pathsTo(profile, "work").filter((path) => path.some((step) => /^[12]:load$/.test(step)));
-  assert.ok(awaited.length > 0, "a mark says that route awaits load");
+  assert.ok(awaited.length > 0, "a mark shows that route awaits load");
 });
 
 test("stacks as they were are one switch away", { skip }, async () => {
   const profile = withStacks(await openPage(file), true);
-  const [page, told] = [totals(profile), report(file, "--physical", "-n", "0").functions];
-  assert.equal(page.get("work"), told.find((row) => row.name === "work")?.total_samples);
-  assert.equal(page.get("route"), told.find((row) => row.name === "route")?.total_samples);
+  const [page, reported] = [totals(profile), report(file, "--physical", "-n", "0").functions];
+  assert.equal(page.get("work"), reported.find((row) => row.name === "work")?.total_samples);
+  assert.equal(page.get("route"), reported.find((row) => row.name === "route")?.total_samples);
   assert.ok((page.get("route") ?? 0) < 0.3 * page.get("work"));
   assert.deepEqual(totals(withStacks(profile, false)), totals(await openPage(file)));
 });

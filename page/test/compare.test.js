@@ -1,4 +1,4 @@
-// Two ranges, or two recordings: what changed is told from noise, in lists and in pictures.
+// Two ranges, or two recordings: what changed is distinguished from noise, in lists and in pictures.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ import { sumStacks } from "../src/select/selection.ts";
 import { START } from "../src/select/state.ts";
 import { ALL, assertSameLists, DEMO, expected, folder, listed, NONE, open, openPage, report } from "./recordings.js";
 
-test("what changed between two ranges is told from noise", async () => {
+test("what changed between two ranges is distinguished from noise", async () => {
   // A second of `steady` work, then a second in which `burst` takes half; every 10 ms a sample.
   const lines = Array.from({ length: 4000 }, (_, at) => {
     const isBurst = at >= 2000 && at % 2 === 0;
@@ -57,7 +57,7 @@ test("what changed between two ranges is told from noise", async () => {
   assert.equal(sums[0].total + sums[1].total, sums[2].total);
 });
 
-test("every box of a picture says how it changed: the same as a picture of before has it", async () => {
+test("every box of a picture shows how it changed: the same as a picture of before has it", async () => {
   const profile = await open("node22-http");
   const [range, base] = [
     [0, 1.2e9],
@@ -112,12 +112,12 @@ test("two recordings side by side: each keeps its numbers, and a function is the
   assert.equal(both.other.lane, now.lanes.length);
   assertSameLists(both, ALL, null, report("node24-http"));
   const other = { ...ALL, lane: both.other.lane };
-  const told = report("node22-http");
-  assert.equal(sumStacks(both, other).total, told.weight);
-  assert.deepEqual(listed(both, other, "function"), expected(told.functions));
+  const reported = report("node22-http");
+  assert.equal(sumStacks(both, other).total, reported.weight);
+  assert.deepEqual(listed(both, other, "function"), expected(reported.functions));
   assert.deepEqual(
     listed(both, other, "line"),
-    expected(told.lines, ({ file, line }) => `${file}:${line}`),
+    expected(reported.lines, ({ file, line }) => `${file}:${line}`),
   );
   const kinds = kindsOf(both, "function", null);
   const sides = [
@@ -127,7 +127,7 @@ test("two recordings side by side: each keeps its numbers, and a function is the
   const changes = changesOf(both, ...sides, ownKinds(both, null, kinds), "share");
   const changeOf = (name) => changes[kinds.keys.findIndex((key) => both.strings[both.functions.name[key]] === name)];
   for (const name of ["renderArticle", "LoadIC"]) {
-    assert.ok(Math.abs(changeOf(name).before - told.functions.find((row) => row.name === name).self) < 1e-9, name);
+    assert.ok(Math.abs(changeOf(name).before - reported.functions.find((row) => row.name === name).self) < 1e-9, name);
     assert.ok(
       Math.abs(changeOf(name).now - report("node24-http").functions.find((row) => row.name === name).self) < 1e-9,
       name,

@@ -10,16 +10,16 @@ import { DEMO, openPage, report } from "./recordings.js";
 const STALLS = "tests/browser/stalls.nodescope";
 
 describe("a finding", () => {
-  test("tells its times: as many as the report counts, the longest first", async () => {
+  test("has its times: as many as the report counts, the longest first", async () => {
     for (const name of [DEMO, STALLS, "node22-gc"]) {
-      const { said } = await openPage(name);
-      const told = report(name).findings;
+      const { findings } = (await openPage(name)).report;
+      const reported = report(name).findings;
       assert.deepEqual(
-        said.findings.map(({ id, text }) => [id, text]),
-        told.map(({ id, text }) => [id, text]),
+        findings.map(({ id, text }) => [id, text]),
+        reported.map(({ id, text }) => [id, text]),
       );
-      for (const [at, { spans }] of said.findings.entries()) {
-        if (told[at].count) assert.equal(spans.length, told[at].count, told[at].id);
+      for (const [at, { spans }] of findings.entries()) {
+        if (reported[at].count) assert.equal(spans.length, reported[at].count, reported[at].id);
         const lengths = spans.map(({ start_ns, end_ns }) => end_ns - start_ns);
         assert.deepEqual(
           lengths,
@@ -31,7 +31,7 @@ describe("a finding", () => {
 
   test("leads to its longest time, on its thread, and to each of the others", async () => {
     const profile = await openPage(DEMO);
-    const [finding] = profile.said.findings;
+    const [finding] = profile.report.findings;
     const [longest] = report(DEMO).stalls;
     const state = { ...START, search: "kept", ...stateOfFinding(profile, finding, 0) };
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe("a finding", () => {
 
   test("that no single time stands out for leads to its function on its threads", async () => {
     const profile = await openPage("node22-gc");
-    const finding = profile.said.findings.find(({ spans }) => spans.length === 0);
+    const finding = profile.report.findings.find(({ spans }) => spans.length === 0);
     const state = { ...START, ...stateOfFinding(profile, finding, 0) };
     assert.deepEqual([state.range, state.threads], [null, finding.threads]);
     assert.deepEqual(state.focus, [{ kind: "function", id: finding.function }]);
@@ -62,8 +62,8 @@ describe("a finding", () => {
   test("that waited shows what it waited in", async () => {
     const profile = await openPage(STALLS);
     const lane = profile.lanes.findIndex(({ name }) => name === "waits");
-    const blocked = profile.said.stalls.find(({ kind }) => kind === "blocked");
-    const ran = profile.said.stalls.find(({ kind }) => kind === "ran");
+    const blocked = profile.report.stalls.find(({ kind }) => kind === "blocked");
+    const ran = profile.report.stalls.find(({ kind }) => kind === "ran");
     assert.deepEqual([stateOfSpan(profile, blocked).lane, stateOfSpan(profile, ran).lane], [lane, 0]);
     assert.ok(new Derived(profile).sums({ ...START, ...stateOfSpan(profile, blocked) }).count > 0);
   });

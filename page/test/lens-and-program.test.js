@@ -49,10 +49,10 @@ function foldedOf(profile) {
 
 for (const name of [...CASES, "node22-addon", ...RECORDED.map((name) => `corpus/entries-${name}/input.nodescope`)]) {
   describe(name, async () => {
-    const told = await openPage(name);
+    const profile = await openPage(name);
     for (const lens of LENSES.filter((lens) => lens !== "everything")) {
       test(lens, () => {
-        const ours = lines(foldedOf(throughLens(told, lens, [])));
+        const ours = lines(foldedOf(throughLens(profile, lens, [])));
         const theirs = lines(run("export", input(name), "--to", "folded", "--lens", lens, "-o", "-").toString());
         assert.deepEqual(ours, theirs);
       });

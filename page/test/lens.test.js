@@ -1,4 +1,4 @@
-// The lens: other stacks, the same samples. What docs/page.md says of it, on real recordings.
+// The lens: other stacks, the same samples. What docs/page.md promises of it, on real recordings.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -38,9 +38,9 @@ const lensed = LENSES.slice(0, -1);
 
 for (const name of [...CASES, EXPRESS, "corpus/entries-graphql/input.nodescope", "node22-addon"]) {
   describe(name, async () => {
-    const [told, untold] = [await openPage(name), await open(name)];
+    const [withReport, withoutReport] = [await openPage(name), await open(name)];
 
-    for (const [words, raw] of Object.entries({ "with the report's words": told, without: untold })) {
+    for (const [words, raw] of Object.entries({ "with the report": withReport, without: withoutReport })) {
       test(`every lens has all of the weight, by category and by entry, ${words}`, () => {
         const [plain, ...others] = ["everything", ...lensed].map((lens) => new Derived(throughLens(raw, lens, [])));
         assert.deepEqual(
@@ -57,19 +57,19 @@ for (const name of [...CASES, EXPRESS, "corpus/entries-graphql/input.nodescope",
     }
 
     test("selections keep the same samples under every lens", () => {
-      const package_ = told.functions.package.find((id) => id !== NONE);
+      const package_ = withReport.functions.package.find((id) => id !== NONE);
       const focus = package_ === undefined ? [] : [{ kind: "package", id: package_ }];
-      const own = told.stacks.function[told.stacks.category.indexOf(0)];
+      const own = withReport.stacks.function[withReport.stacks.category.indexOf(0)];
       for (const change of [{ categories: [0, 5] }, { categories: [3] }, { focus }, { entry: "http" }, { own }]) {
         const state = { ...STATE, ...change };
         if (change.own !== undefined) state.focus = [{ kind: "function", id: own }];
-        const totals = LENSES.map((lens) => new Derived(throughLens(told, lens, [])).sums(state).count);
+        const totals = LENSES.map((lens) => new Derived(throughLens(withReport, lens, [])).sums(state).count);
         assert.equal(new Set(totals).size, 1, `${JSON.stringify(change)}: ${totals}`);
       }
     });
 
     test("each lens shows the boxes of the one before, and more", () => {
-      const sizes = LENSES.map((lens) => folded(throughLens(told, lens, [])).length);
+      const sizes = LENSES.map((lens) => folded(throughLens(withReport, lens, [])).length);
       assert.deepEqual(
         sizes,
         [...sizes].sort((a, b) => a - b),
@@ -78,9 +78,9 @@ for (const name of [...CASES, EXPRESS, "corpus/entries-graphql/input.nodescope",
 
     test("what the application caused is the same, and pictures hold everything", () => {
       const caused = (derived) => [...causedBy(derived.profile, derived.sums(STATE))].sort((a, b) => a[0] - b[0]);
-      const plain = new Derived(throughLens(told, "everything", []));
+      const plain = new Derived(throughLens(withReport, "everything", []));
       for (const lens of lensed) {
-        const derived = new Derived(throughLens(told, lens, []));
+        const derived = new Derived(throughLens(withReport, lens, []));
         assert.deepEqual(caused(derived), caused(plain));
         for (const view of ["flame", "inverted"]) {
           const { root } = pictureOf(derived, { ...STATE, view }, 1200);
@@ -105,7 +105,7 @@ test("roots are what asked for the work, and what stands beside", async () => {
     "thread pool",
     "V8's threads",
   ];
-  const entries = raw.said.entries.list.map(({ text }) => text);
+  const entries = raw.report.entries.list.map(({ text }) => text);
   for (const lens of lensed) {
     const roots = rootsOf(throughLens(raw, lens, []));
     assert.ok(roots.has("HTTP request ▸ list") && roots.has("HTTP request ▸ sync"), [...roots].join());
@@ -156,7 +156,7 @@ test("the kernel and garbage collection are one box each, and V8 has none", asyn
   }
   assert.ok(
     paths.some((path) => path[0] === "thread pool" && path.length > 2),
-    "the pool says what it does",
+    "the pool shows what it does",
   );
 });
 
@@ -225,7 +225,7 @@ function written(name, text) {
   return path;
 }
 
-/** Which lens a picture says that it opened with. */
+/** Which lens a picture names as the one that it opened with. */
 function lensOfPicture(name) {
   const [, first] = run("export", input(name), "--to", "svg", "-o", "-")
     .toString()
@@ -252,7 +252,7 @@ for (const [name, lens] of [
   [written("node.folded", "processTimers (node:internal/timers:5:1);clear (node:internal/timers:9:1) 5"), "everything"],
 ])
   test(`page and picture open with what suits the recording: ${name}, ${lens}`, async () => {
-    assert.equal((await openPage(name)).said.lens, lens);
+    assert.equal((await openPage(name)).report.lens, lens);
     assert.equal(lensOfPicture(name), lens);
   });
 

@@ -23,7 +23,7 @@ function listOf(recordings, tookMs = 0) {
     next: null,
     known: async () => ({}),
     changed: async () => library.next,
-    told: async (id) => {
+    summary: async (id) => {
       asked.push(id);
       clock.now += tookMs;
       return { problem: `of ${id}` };
@@ -48,7 +48,7 @@ test("a recording is read once, and again when its file has changed", async () =
   await readAll(made);
   assert.deepEqual(asked, ["1", "2", "3"]);
   assert.deepEqual(
-    list.rows.map(({ told }) => told?.problem),
+    list.rows.map(({ summary }) => summary?.problem),
     ["of 3", "of 1", "of 2"],
   );
   assert.deepEqual(
@@ -80,10 +80,10 @@ test("a large recording that grows is read for a small part of the time", async 
 test("rows are in the order of a column, and what is not known is last", () => {
   const gist = (start_ms, stall) => ({ gist: { start_ms, worst_stall: stall && { value: stall, text: "" } } });
   const rows = [
-    { ...file("unread", 2e3), told: null },
-    { ...file("old"), told: gist(1e3, 0.5) },
-    { ...file("new"), told: gist(9e3, 0.1) },
-    { ...file("unwatched"), told: gist(3e3, null) },
+    { ...file("unread", 2e3), summary: null },
+    { ...file("old"), summary: gist(1e3, 0.5) },
+    { ...file("new"), summary: gist(9e3, 0.1) },
+    { ...file("unwatched"), summary: gist(3e3, null) },
   ];
   const column = (wanted) => COLUMNS.find(({ key }) => key === wanted);
   const order = (key, isReversed = false) => inOrder(rows, column(key), isReversed, true).map(({ id }) => id);

@@ -1,4 +1,4 @@
-// Stalls of the event loop as the report told the page; the page picks those of the threads that are shown.
+// Stalls of the event loop from the report in the page; the page picks those of the threads that are shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,37 +11,37 @@ test("stalls and what caused them are those of the report", async () => {
   // Of before loops had tables, and with stalls that ran, were blocked, throttled, or of which nothing is known.
   for (const recording of [DEMO, "tests/browser/stalls.nodescope"]) {
     const profile = await openPage(recording);
-    const told = report(recording);
-    const found = loopsOf(profile.said, null);
-    assert.equal(found.isWatched, told.loops_watched);
+    const reported = report(recording);
+    const found = loopsOf(profile.report, null);
+    assert.equal(found.isWatched, reported.loops_watched);
     assert.ok(found.longest.length > 0);
     assert.deepEqual(
       found.longest.map((row) => [row.start_ns / 1e9, row.end_ns / 1e9, profile.threads[row.thread].tid]),
-      told.stalls.map((row) => [row.start_s, row.end_s, row.tid]),
+      reported.stalls.map((row) => [row.start_s, row.end_s, row.tid]),
     );
     const name = (id) => (id === null ? null : profile.strings[profile.functions.name[id]]);
     assert.deepEqual(
       found.longest.map((row) => name(row.function)),
-      told.stalls.map((row) => row.function),
+      reported.stalls.map((row) => row.function),
     );
   }
 });
 
 test("of the threads that are shown, and of no other", async () => {
-  const { said, threads } = await openPage("tests/browser/stalls.nodescope");
-  const all = loopsOf(said, null).longest;
+  const { report: its, threads } = await openPage("tests/browser/stalls.nodescope");
+  const all = loopsOf(its, null).longest;
   const only = (thread) => Uint8Array.from(threads, (_, id) => Number(id === thread));
-  const parts = threads.map((_, thread) => loopsOf(said, only(thread)));
+  const parts = threads.map((_, thread) => loopsOf(its, only(thread)));
   assert.equal(
     parts.reduce((sum, { isWatched, longest }) => sum + (isWatched ? longest.length : 0), 0),
     all.length,
   );
-  for (const [thread, { isWatched }] of parts.entries()) assert.equal(isWatched, said.watched.includes(thread));
+  for (const [thread, { isWatched }] of parts.entries()) assert.equal(isWatched, its.watched.includes(thread));
 });
 
 test("of the range that is selected, also those that reach into it", async () => {
-  const { said } = await openPage("tests/browser/stalls.nodescope");
-  const loops = loopsOf(said, null);
+  const { report: its } = await openPage("tests/browser/stalls.nodescope");
+  const loops = loopsOf(its, null);
   const [, { start_ns, end_ns }] = loops.longest;
   const middle = (start_ns + end_ns) / 2;
   assert.equal(loopsIn(loops, null), loops);
@@ -50,14 +50,14 @@ test("of the range that is selected, also those that reach into it", async () =>
   assert.ok(loopsIn(loops, [end_ns, end_ns + 1]).isWatched);
 });
 
-test("without words of the report there are no stalls, and none are claimed to be absent", async () => {
+test("without a report there are no stalls, and none are claimed to be absent", async () => {
   const profile = await open("tests/browser/stalls.nodescope");
-  assert.deepEqual(loopsOf(profile.said, null), { isWatched: false, longest: [] });
+  assert.deepEqual(loopsOf(profile.report, null), { isWatched: false, longest: [] });
 });
 
 test("a loop that was not watched is busy for as long as it has samples one behind another", async () => {
   const profile = await openPage("node24-http");
-  const { isWatched, longest } = loopsOf(profile.said, null);
+  const { isWatched, longest } = loopsOf(profile.report, null);
   assert.equal(isWatched, report("node24-http").loops_watched);
   const [{ time, thread }] = profile.lanes;
   for (const row of longest) {

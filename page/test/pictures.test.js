@@ -39,17 +39,17 @@ test("in the order of time every sample is in a box, where it was taken", async 
 
 test("a band of the heat map has the samples of its thread", async () => {
   const profile = await open("node24-workers");
-  const told = report("node24-workers");
+  const reported = report("node24-workers");
   const bandOf = Int32Array.from(profile.threads, (_, id) => id);
   const map = heatOf(profile, ALL, { ...gridOf(profile.durationNs, 5e7, 5), bands: profile.threads.length, bandOf });
   const size = map.columns * map.rows;
-  for (const { tid, self } of told.threads) {
+  for (const { tid, self } of reported.threads) {
     const own = profile.threads.flatMap((row, id) => (row.tid === tid ? [id] : []));
     const sum = own.reduce(
       (all, id) => all + map.cells.subarray(id * size, (id + 1) * size).reduce((a, b) => a + b, 0),
       0,
     );
-    assert.ok(Math.abs(sum / told.weight - self) < 1e-9, `thread ${tid}`);
+    assert.ok(Math.abs(sum / reported.weight - self) < 1e-9, `thread ${tid}`);
   }
 });
 
@@ -98,7 +98,7 @@ test("what is a little longer than whole columns has no column for it, and no sa
   };
   const { cells } = heatOf({ lanes: [lane] }, ALL, grid);
   assert.deepEqual([cells.length, cells[0], cells[239]], [240, 1, 6]);
-  // The last cell says for how long it is.
+  // The last cell shows for how long it is.
   assert.deepEqual(rangeOfCells(grid, 239, 238), [23.8e9, 24.036e9]);
   assert.equal(cellAt(grid, 24.03e9), 239);
 });
@@ -134,7 +134,7 @@ test("a cell that is full has at least five samples", () => {
     }
 });
 
-test("a cell has the category of most of its time, and tells the functions of the application", async () => {
+test("a cell has the category of most of its time, and names the functions of the application", async () => {
   const profile = await open("node22-http");
   const derived = new Derived(profile);
   const state = { ...START, threads: [] };

@@ -50,8 +50,8 @@ export async function openPage(name) {
   run("export", input(name), "-o", file);
   const page = readFileSync(file, "utf8");
   const pieces = [...page.matchAll(/class="recording">([^<]*)</g)].map(([, text]) => text);
-  const [, said] = page.match(/id="report-words">([^<]*)</);
-  return profileOf(await decode(fromBase64(pieces.join(""))), JSON.parse(said));
+  const [, words] = page.match(/id="report-words">([^<]*)</);
+  return profileOf(await decode(fromBase64(pieces.join(""))), JSON.parse(words));
 }
 
 /** The report as text, in lines that are not broken. */
@@ -119,17 +119,17 @@ export function expected(rows, name = (row) => row.name) {
     .sort();
 }
 
-export function assertSameLists(profile, chosen, hidden, told) {
-  assert.deepEqual(listed(profile, chosen, "function", hidden), expected(told.functions));
+export function assertSameLists(profile, chosen, hidden, reported) {
+  assert.deepEqual(listed(profile, chosen, "function", hidden), expected(reported.functions));
   const versioned = ({ name, version }) => (version ? `${name} ${version}` : name);
-  assert.deepEqual(listed(profile, chosen, "package", hidden), expected(told.packages, versioned));
-  assert.deepEqual(listed(profile, chosen, "category", hidden), expected(told.categories));
-  assert.deepEqual(listed(profile, chosen, "file", hidden), expected(told.files));
+  assert.deepEqual(listed(profile, chosen, "package", hidden), expected(reported.packages, versioned));
+  assert.deepEqual(listed(profile, chosen, "category", hidden), expected(reported.categories));
+  assert.deepEqual(listed(profile, chosen, "file", hidden), expected(reported.files));
   assert.deepEqual(
     listed(profile, chosen, "line", hidden),
-    expected(told.lines, ({ file, line }) => `${file}:${line}`),
+    expected(reported.lines, ({ file, line }) => `${file}:${line}`),
   );
-  const threads = told.threads.map(
+  const threads = reported.threads.map(
     ({ name, samples, self }) => `${name} ${samples} ${samples} ${self.toFixed(9)} ${self.toFixed(9)}`,
   );
   assert.deepEqual(listed(profile, chosen, "thread"), threads.sort());

@@ -18,16 +18,16 @@ for (const name of CASES) {
     const isTimed = profile.lanes[0].timed;
 
     test("lists are those of the report", () => {
-      const told = report(name);
+      const reported = report(name);
       const sums = sumStacks(profile, ALL);
-      assert.equal(sums.total, told.weight);
-      assert.equal(sums.count, told.samples);
-      assertSameLists(profile, ALL, null, told);
+      assert.equal(sums.total, reported.weight);
+      assert.equal(sums.count, reported.samples);
+      assertSameLists(profile, ALL, null, reported);
     });
 
     test("a source's lines are those of the report, and a text does not change them", () => {
       const all = topOf(profile, sumStacks(profile, ALL), "line", null, kindsOf(profile, "line", null));
-      const told = report(name).lines;
+      const reported = report(name).lines;
       const text = "x\n".repeat(5000);
       for (const source of new Set(all.map(({ key }) => key))) {
         const rows = all.filter(({ key }) => key === source);
@@ -36,7 +36,7 @@ for (const name of CASES) {
             .filter(({ row }) => row)
             .map(({ number, row }) => `${number} ${row.selfSamples} ${row.totalSamples}`)
             .sort();
-        const expected = told
+        const expected = reported
           .filter(({ file }) => file === profile.sources[source])
           .map((row) => `${row.line} ${row.self_samples} ${row.total_samples}`)
           .sort();
@@ -56,10 +56,10 @@ for (const name of CASES) {
       test("a range is half-open", () => {
         const middle = profile.lanes[0].time[profile.lanes[0].time.length >> 1];
         const range = [Math.floor(middle / 2), middle];
-        const told = report(name, "--range", `${range[0]}ns..${range[1]}ns`);
+        const reported = report(name, "--range", `${range[0]}ns..${range[1]}ns`);
         const chosen = { ...ALL, range };
-        assert.equal(sumStacks(profile, chosen).total, told.weight);
-        assertSameLists(profile, chosen, null, told);
+        assert.equal(sumStacks(profile, chosen).total, reported.weight);
+        assertSameLists(profile, chosen, null, reported);
       });
 
     test("hiding gives to the caller, and a category picks by the stack", () => {
@@ -80,8 +80,8 @@ for (const name of CASES) {
         const { stacks } = searchFor(profile, pattern);
         const isIn = ALL.stacks ? stacks.map((own, stack) => own & ALL.stacks[stack]) : stacks;
         const found = sumStacks(profile, { ...ALL, stacks: isIn }).total;
-        const told = found === 0 ? { weight: 0 } : report(name, "--search", pattern);
-        assert.equal(found, told.weight, pattern);
+        const reported = found === 0 ? { weight: 0 } : report(name, "--search", pattern);
+        assert.equal(found, reported.weight, pattern);
       }
     });
 
@@ -144,11 +144,11 @@ test("shares are of the time in which something ran", async () => {
   const name = "corpus/cpuprofile-node26-gc/input.cpuprofile";
   const profile = await open(name);
   const IDLE = 13; // as in docs/file-format.md
-  const told = report(name);
+  const reported = report(name);
   const idle = sumStacks(profile, { ...ALL, stacks: keptStacks(profile, [IDLE], []) });
   const without = sumStacks(profile, { ...ALL, stacks: null }).count - sumStacks(profile, busy(profile)).count;
   assert.ok(idle.count > 0 && idle.count <= without);
-  assert.equal(sumStacks(profile, busy(profile)).total, told.weight);
+  assert.equal(sumStacks(profile, busy(profile)).total, reported.weight);
   assert.equal(report(name, "--category", "idle").weight, idle.total);
-  assert.ok(told.categories.every(({ name }) => name !== "idle"));
+  assert.ok(reported.categories.every(({ name }) => name !== "idle"));
 });

@@ -96,13 +96,13 @@ test("every list has the rows that the search is about", () => {
   const names = (search, by, name) => new Set(rows(search, by).map(name));
   const nameOf = ({ key }) => functionName(raw, key);
   const LIST = ["--entry", "HTTP request list"];
-  const told = report(EXPRESS, ...LIST);
-  assert.deepEqual(names("entry:▸ list /", "function", nameOf), new Set(told.functions.map(({ name }) => name)));
+  const reported = report(EXPRESS, ...LIST);
+  assert.deepEqual(names("entry:▸ list /", "function", nameOf), new Set(reported.functions.map(({ name }) => name)));
   assert.deepEqual(
     names("entry:▸ list /", "package", ({ key }) => raw.strings[key]),
-    new Set(told.packages.map(({ name }) => name)),
+    new Set(reported.packages.map(({ name }) => name)),
   );
-  const entries = names("entry:▸ list /", "entry", ({ key }) => raw.said.entries.list[key].text);
+  const entries = names("entry:▸ list /", "entry", ({ key }) => raw.report.entries.list[key].text);
   assert.deepEqual(entries, new Set(["HTTP request ▸ list"]));
   const spin = report(EXPRESS, "--search", "^exports\\.spin$");
   const categories = new Set(spin.categories.filter((row) => row.self_samples > 0).map(({ name }) => name));

@@ -33,9 +33,9 @@ test("places are those that the report prints", async () => {
   for (const name of [DEMO, "node22-http", "corpus/entries-express/input.nodescope"]) {
     const profile = await open(name);
     const { out } = reportText(name);
-    const told = report(name).own_functions.slice(0, 3);
-    assert.ok(told.length > 0);
-    for (const row of told) {
+    const reported = report(name).own_functions.slice(0, 3);
+    assert.ok(reported.length > 0);
+    for (const row of reported) {
       const ids = [...profile.functions.name.keys()].filter(
         (id) => functionName(profile, id) === row.name && profile.functions.line[id] === row.line,
       );

@@ -158,10 +158,10 @@ export async function eventually(check) {
   }
 }
 
-/** The address as the page has it: the browser tells us later. */
+/** The address as the page has it: the browser reports it later. */
 export const addressOf = (page) => page.evaluate(() => location.href);
 
-/** Gives the page another size, and waits until it is drawn so: the browser tells the page later. */
+/** Gives the page another size, and waits until it is drawn so: the browser reports it to the page later. */
 export async function resize(page, size) {
   await page.setViewportSize(size);
   const drawn = (width) =>

@@ -1,5 +1,5 @@
 // The page shows recordings that are empty, very small or very large as well as others: at three sizes of the window,
-// light and dark, nothing leaves the window, and what is left out is said. Screenshots go to
+// light and dark, nothing leaves the window, and what is left out is named. Screenshots go to
 // target/page-screenshots.
 
 import assert from "node:assert/strict";

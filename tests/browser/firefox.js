@@ -77,7 +77,7 @@ export async function launch() {
   }
 }
 
-/** Where a new Firefox listens, which it says among other words. */
+/** Where a new Firefox listens, which it prints among other words. */
 function addressOf(child) {
   return new Promise((done, fail) => {
     let words = "";
@@ -176,13 +176,13 @@ class Page {
   /** What a function gives in the page; arguments and result are JSON. */
   async evaluate(run, ...values) {
     const functionDeclaration = `async () => JSON.stringify(await (${run})(...${JSON.stringify(values)}))`;
-    const told = await this.connection.send("script.callFunction", {
+    const answer = await this.connection.send("script.callFunction", {
       functionDeclaration,
       target: { context: this.context },
       awaitPromise: true,
     });
-    if (told.type === "exception") throw new Error(told.exceptionDetails.text);
-    return told.result.type === "undefined" ? undefined : JSON.parse(told.result.value);
+    if (answer.type === "exception") throw new Error(answer.exceptionDetails.text);
+    return answer.result.type === "undefined" ? undefined : JSON.parse(answer.result.value);
   }
 
   /** Waits until the page has done all that it has put off. */

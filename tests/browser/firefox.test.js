@@ -1,5 +1,5 @@
-// What nodescope writes, in Firefox: it is drawn, says what the program says, and follows mouse and keyboard. The other
-// files of this folder test the same in Chromium, in depth.
+// What nodescope writes, in Firefox: it is drawn, shows what the program reports, and follows mouse and keyboard. The
+// other files of this folder test the same in Chromium, in depth.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -68,10 +68,10 @@ describe("in Firefox", { skip }, () => {
   }
 
   describe("the page of one file", () => {
-    test("draws the heat map and the flame graph, and says what the report says", async () => {
+    test("draws the heat map and the flame graph, and shows what the report says", async () => {
       const page = await show();
-      const told = report("--thread", "main");
-      assert.equal(await selected(page), told.samples);
+      const reported = report("--thread", "main");
+      assert.equal(await selected(page), reported.samples);
       for (const id of ["heat", "flame"]) assert.ok((await page.evaluate(coloursOf, id)) > 5, id);
       const [card] = await page.texts(".card");
       assert.equal(card.replaceAll("\u00a0", " "), report().findings[0].text.join(" "));
@@ -110,10 +110,10 @@ describe("in Firefox", { skip }, () => {
       const at = (part, height) => [area.x + LEFT + part * (area.width - BESIDE), area.y + height];
       await page.drag([at(0.1, 30), at(0.4, 10)]);
       const { range } = await page.hash();
-      const told = report("--thread", "main", "--range", `${range.replace("-", "s..")}s`);
-      assert.ok(told.samples > 0 && told.samples < report("--thread", "main").samples, range);
-      assert.equal(await selected(page), told.samples);
-      assert.equal(samplesOf((await page.rows("#flame-table"))[0]), told.samples);
+      const reported = report("--thread", "main", "--range", `${range.replace("-", "s..")}s`);
+      assert.ok(reported.samples > 0 && reported.samples < report("--thread", "main").samples, range);
+      assert.equal(await selected(page), reported.samples);
+      assert.equal(samplesOf((await page.rows("#flame-table"))[0]), reported.samples);
       await page.press("Escape");
       assert.equal((await page.hash()).range, undefined);
       await page.close();
@@ -184,7 +184,7 @@ describe("in Firefox", { skip }, () => {
       await page.close();
     });
 
-    test("walks from box to box by keys, and tells which", async () => {
+    test("walks from box to box by keys, and shows which", async () => {
       const page = await show();
       await page.press("f");
       assert.equal(await page.evaluate(() => document.activeElement.id), "flame");
@@ -263,15 +263,15 @@ describe("in Firefox", { skip }, () => {
       const page = await browser.open(address);
       await page.place("#list tbody tr");
       await eventually(async () => {
-        const said = await page.texts("#list .list-finding .list-text");
-        assert.ok(said.length === 2 && said.every(Boolean), said.join(" | "));
+        const shown = await page.texts("#list .list-finding .list-text");
+        assert.ok(shown.length === 2 && shown.every(Boolean), shown.join(" | "));
       });
       const findings = (await page.texts("#list .list-finding .list-text")).map((text) =>
         text.replaceAll("\u00a0", " "),
       );
-      const [told] = report().findings;
+      const [reported] = report().findings;
       assert.ok(
-        findings.some((text) => text.startsWith(told.text[0].replace(/\.$/, ""))),
+        findings.some((text) => text.startsWith(reported.text[0].replace(/\.$/, ""))),
         findings.join(" | "),
       );
       for (const row of [1, 2]) await page.click(`#list tbody tr:nth-child(${row}) label`);

@@ -105,16 +105,16 @@ describe("a recording made by hand", () => {
   after(() => page.close());
 
   test("is what the report says it is", () => {
-    const told = report();
+    const reported = report();
     assert.deepEqual(
-      told.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]),
+      reported.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]),
       [
         [...BLOCKED, "blocked"],
         [...RAN, "ran"],
         [...LAST, "ran"],
       ],
     );
-    assert.equal(told.stops.length, 1);
+    assert.equal(reported.stops.length, 1);
   });
 
   test("stalls are outlined, with a line of the page's colour inside", async () => {
@@ -161,7 +161,7 @@ describe("a recording made by hand", () => {
     assert.deepEqual(Object.keys(line), [await named(page, "--quiet")]);
   });
 
-  test("the colour of stalls is told from the page, and its text from it, in both themes", async () => {
+  test("the colour of stalls differs from the page, and its text from it, in both themes", async () => {
     for (const theme of ["light", "dark"]) {
       await go(page, `#theme=${theme}`);
       await settled(page);
@@ -195,16 +195,16 @@ describe("a recording made by hand", () => {
     await page.keyboard.press("Escape");
   });
 
-  test("with the keyboard, what hover tells of cells is said, and shown beside them", async () => {
+  test("with the keyboard, what hover shows of cells is announced, and shown beside them", async () => {
     await go(page, "#theme=light");
     await page.keyboard.press("w");
     await page.locator("#heat:focus").waitFor();
     for (const key of ["Home", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
     await settled(page);
-    const said = page.locator("#heat-said");
-    assert.equal(await said.getAttribute("role"), "status");
+    const announced = page.locator("#heat-announced");
+    assert.equal(await announced.getAttribute("role"), "status");
     assert.match(
-      await said.textContent(),
+      await announced.textContent(),
       /^1\.00–1\.50 s · .*; 500 ms of 500 ms: 1\.00 cores · 50 samples; 100\.0\s% summarise; stall: 500 ms at /,
     );
     assert.match(await page.locator(".heat .tip").textContent(), /^1\.00–1\.50 s.*100\.0\s% summarise/);
@@ -215,7 +215,7 @@ describe("a recording made by hand", () => {
   });
 });
 
-test("a search repaints the heat map, and the tooltip tells of what matches", async () => {
+test("a search repaints the heat map, and the tooltip names what matches", async () => {
   const page = await show();
   const map = await mapOf(page);
   const pixels = () => page.locator("#heat").evaluate((canvas) => canvas.toDataURL());
@@ -311,7 +311,7 @@ test("the lists beside the map have whole rows, and two cards are equally wide",
   ]) {
     await resize(page, { width, height });
     await settled(page);
-    // The window tells of its new size when it likes.
+    // The window reports its new size when it likes.
     await eventually(async () => {
       const heights = await page
         .locator(".side .list")
@@ -325,7 +325,7 @@ test("the lists beside the map have whole rows, and two cards are equally wide",
   }
   await resize(page, { width: 1440, height: 900 });
   await settled(page);
-  // What the finding says first is why, and where: that has room. The rest is behind `in full`.
+  // What the finding states first is why, and where: that has room. The rest is behind `in full`.
   const seen = await page
     .locator(".card-text")
     .first()

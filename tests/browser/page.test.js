@@ -1,5 +1,5 @@
-// The page in a real browser, from a single file: what it shows is what the program says, by mouse and by keyboard, and
-// nothing in a recording becomes more than a name. Screenshots go to target/page-screenshots.
+// The page in a real browser, from a single file: what it shows is what the program reports, by mouse and by keyboard,
+// and nothing in a recording becomes more than a name. Screenshots go to target/page-screenshots.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -85,7 +85,7 @@ async function hashOf(page) {
   return Object.fromEntries(words.map((word) => word.split("=").map(decodeURIComponent)));
 }
 
-/** What the picture's table says: the same boxes, for those who cannot see them. */
+/** What the picture's table lists: the same boxes, for those who cannot see them. */
 async function boxes(page) {
   await settled(page);
   return page
@@ -112,7 +112,7 @@ const CHANGE_IN_CORES =
 
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
-/** What the page says of the box under the mouse, which comes after the mouse. */
+/** What the page shows of the box under the mouse, which comes after the mouse. */
 const tips = (page, words) =>
   eventually(async () => assert.match(await page.locator(".picture .tip").textContent(), words));
 
@@ -172,9 +172,9 @@ describe("the page of a recording", () => {
     assert.equal(facts.join(" · "), `${headline} · ${quality}`);
     assert.equal(await page.locator(".card").count(), 1, "nothing stands out: one calm card");
     assert.equal(await page.locator(".card.closing").textContent(), closing.join(" "), "word for word");
-    assert.match(await page.locator("#said").textContent(), /^whole recording/);
+    assert.match(await page.locator("#verdict").textContent(), /^whole recording/);
     const { threads } = await hashOf(page);
-    await page.locator("#said .card a").first().click();
+    await page.locator("#verdict .card a").first().click();
     await eventually(async () => assert.equal((await hashOf(page)).view, "sandwich", "a function that is named opens"));
     assert.equal((await hashOf(page)).threads, threads, "of the threads that were shown");
     await close(page);
@@ -198,18 +198,18 @@ describe("the page of a recording", () => {
     let during;
     await drag(page, [0.02, 0.8], [0.15, 0.3], async () => (during = await selected(page)));
     const { range } = await hashOf(page);
-    const told = report(HTTP, "--thread", "main", "--range", `${range.replace("-", "s..")}s`);
+    const reported = report(HTTP, "--thread", "main", "--range", `${range.replace("-", "s..")}s`);
     const now = await selected(page);
-    assert.deepEqual(now, { samples: told.samples, weight: told.weight });
+    assert.deepEqual(now, { samples: reported.samples, weight: reported.weight });
     assert.ok(during.samples > 0 && during.samples < now.samples, "the picture follows the mouse");
     const [all] = await boxes(page);
     assert.equal(all[0], "all");
-    assert.equal(samplesOf(all), told.samples);
+    assert.equal(samplesOf(all), reported.samples);
     await page.screenshot({ path: join(pictures, "range.png") });
     await back(page);
     assert.equal((await selected(page)).samples, whole.samples, "a drag is one step of the history");
     await back(page, 1);
-    assert.equal((await selected(page)).samples, told.samples);
+    assert.equal((await selected(page)).samples, reported.samples);
     await close(page);
   });
 
@@ -223,8 +223,8 @@ describe("the page of a recording", () => {
     const [from, to] = range.split("-").map(Number);
     assert.ok(from < 0.2 && to > 0.5, range);
     assert.ok(Math.abs((to - from) / 0.04 - Math.round((to - from) / 0.04)) < 1e-6, "whole cells");
-    const told = report(HTTP, "--range", `${from}s..${to}s`);
-    assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+    const reported = report(HTTP, "--range", `${from}s..${to}s`);
+    assert.deepEqual(await selected(page), { samples: reported.samples, weight: reported.weight });
     await page.keyboard.press("Escape");
     await drawn(page);
     assert.equal((await hashOf(page)).range, undefined);
@@ -249,20 +249,20 @@ describe("the page of a recording", () => {
     await close(page);
   });
 
-  test("hover tells name, place, category, self and total", async () => {
+  test("hover shows name, place, category, self and total", async () => {
     const page = await show(HTTP, "#lens=everything");
     await page.keyboard.press("/");
     await page.keyboard.type("^renderArticle$");
     await page.keyboard.press("Enter");
     await drawn(page);
-    const told = report(HTTP, "--thread", "main").functions.find(({ name }) => name === "renderArticle");
+    const reported = report(HTTP, "--thread", "main").functions.find(({ name }) => name === "renderArticle");
     const words = await page.locator("#current").textContent();
     assert.match(
       words,
       /^renderArticle {3}\/srv\/shop\/server\.js:43 {3}app · (TurboFan|Sparkplug|interpreted|Maglev)/,
     );
     assert.match(words, /self [\d.]+\s% \(\d+\) · total [\d.]+\s% \(\d+\)$/);
-    assert.ok(told.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
+    assert.ok(reported.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
     await page
       .locator(".scroll")
       .first()
@@ -293,24 +293,24 @@ describe("the page of a recording", () => {
   test("inverted, the functions that ran stand under the root", async () => {
     const page = await show(HTTP, "#lens=everything");
     await page.keyboard.press("3");
-    const told = report(HTTP, "--thread", "main").functions;
+    const reported = report(HTTP, "--thread", "main").functions;
     const shown = await boxes(page);
-    const hottest = shown.find(([name]) => name === told[0].name);
-    assert.equal(samplesOf(hottest), told[0].self_samples);
+    const hottest = shown.find(([name]) => name === reported[0].name);
+    assert.equal(samplesOf(hottest), reported[0].self_samples);
     await page.screenshot({ path: join(pictures, "inverted.png") });
     await close(page);
   });
 
   test("the top table is the report's, and can be sorted and filtered", async () => {
     const page = await show(HTTP, "#view=top&threads=all&lens=everything&sort=self");
-    const told = report(HTTP);
+    const reported = report(HTTP);
     const rows = () => tableRows(page);
     const functions = (await rows())
       .slice(0, 30)
       .map(([, , self, , total, name]) => [name, Number(self), Number(total)]);
     assert.deepEqual(
       functions,
-      told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]),
+      reported.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]),
     );
     await page.screenshot({ path: join(pictures, "top.png") });
     await page.getByRole("button", { name: "total" }).click();
@@ -321,9 +321,9 @@ describe("the page of a recording", () => {
       [...totals].sort((a, b) => b - a),
     );
     for (const [by, list] of [
-      ["package", told.packages],
-      ["category", told.categories],
-      ["file", told.files],
+      ["package", reported.packages],
+      ["category", reported.categories],
+      ["file", reported.files],
     ]) {
       await page.locator(`[data-key="by-${by}"]`).click();
       await drawn(page);
@@ -353,7 +353,7 @@ describe("the page of a recording", () => {
     await drawn(page);
     assert.equal((await hashOf(page)).view, "sandwich");
     const middle = await boxes(page);
-    const row = told.functions.find(({ name }) => name === "renderArticle");
+    const row = reported.functions.find(({ name }) => name === "renderArticle");
     assert.ok(middle.some((box) => box[0] === "renderArticle" && samplesOf(box) === row.total_samples));
     await page.screenshot({ path: join(pictures, "sandwich.png") });
     await close(page);
@@ -374,8 +374,8 @@ describe("the page of a recording", () => {
     await drawn(page);
     assert.equal(await page.locator(".chip").count(), 0);
     await page.locator('.side [data-key="category-5"]').click();
-    const told = report(HTTP, "--category", "gc");
-    assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+    const reported = report(HTTP, "--category", "gc");
+    assert.deepEqual(await selected(page), { samples: reported.samples, weight: reported.weight });
     await close(page);
   });
 
@@ -387,8 +387,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Shift+ArrowUp");
     await drawn(page);
     assert.equal((await hashOf(page)).range, "0.2-0.44", "the second column of 200 ms, and a cell of 40 ms");
-    const told = report(HTTP, "--thread", "main", "--range", "0.2s..0.44s");
-    assert.equal((await selected(page)).samples, told.samples);
+    const reported = report(HTTP, "--thread", "main", "--range", "0.2s..0.44s");
+    assert.equal((await selected(page)).samples, reported.samples);
     await page.keyboard.press("Escape");
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++)
       await page.keyboard.press("Tab");
@@ -653,20 +653,20 @@ test("a range is compared with the rest, or with another", async () => {
   assert.match(await page.locator("#against").textContent(), /^against the rest/);
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
   const [{ start_s, end_s }] = report(DEMO).stalls;
-  const told = report(DEMO, "--thread", "main", "--range", `${start_s}s..${end_s}s`);
+  const reported = report(DEMO, "--thread", "main", "--range", `${start_s}s..${end_s}s`);
   const whole = report(DEMO, "--thread", "main");
   const [is, was] = [
-    told.weight / (end_s - start_s),
-    (whole.weight - told.weight) / (whole.duration_s - (end_s - start_s)),
+    reported.weight / (end_s - start_s),
+    (whole.weight - reported.weight) / (whole.duration_s - (end_s - start_s)),
   ].map((weight) => cores(weight / 1e9));
-  const said = await page.locator("#compared-whole").textContent();
+  const sentence = await page.locator("#compared-whole").textContent();
   assert.ok(
-    said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`),
-    `${said}, not ${was} and ${is}`,
+    sentence.startsWith("What is selected used ") && sentence.endsWith(`: ${was} before, ${is} after.`),
+    `${sentence}, not ${was} and ${is}`,
   );
   const sides = ["the rest", `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`];
   assert.deepEqual(await page.locator("#halves .side-name").allTextContents(), sides);
-  assert.equal(await page.locator("#compared .side-name").count(), 0, "said once");
+  assert.equal(await page.locator("#compared .side-name").count(), 0, "shown once");
   assert.match(
     await page.locator("#compared .changes").textContent(),
     /^Largest changes of own time, beyond noise:\S+ [+−][\d.]+ cores, /,
@@ -677,7 +677,7 @@ test("a range is compared with the rest, or with another", async () => {
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  assert.deepEqual(await page.locator("#compared .side-name").allTextContents(), sides, "where no picture says it");
+  assert.deepEqual(await page.locator("#compared .side-name").allTextContents(), sides, "where no picture shows it");
   const changes = await page
     .locator("#top tbody tr")
     .evaluateAll((rows) =>
@@ -730,8 +730,8 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
   answers.set("/recordings.json", JSON.stringify({ recordings, open: recordings.slice(0, 2).map(({ id }) => id) }));
   const answer = (route) => {
     const path = new URL(route.request().url()).pathname;
-    // The page computes for itself what no program tells it.
-    const body = /^\/compared\/|\/said\.json$/.test(path) ? "null" : answers.get(path);
+    // The page computes for itself what no program reports.
+    const body = /^\/compared\/|\/report\.json$/.test(path) ? "null" : answers.get(path);
     return body === undefined
       ? route.fulfill({ status: 404 })
       : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });
@@ -754,16 +754,16 @@ test("a recording is compared with another, in every view", async () => {
   await drawn(page);
   await page.waitForFunction(() => document.querySelector("#halves")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
-  const self = (told, name) =>
-    told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
-  const inCores = (told, name) => cores((self(told, name) * told.weight) / told.duration_s / 1e9);
-  const inShares = (told, name) => percent(self(told, name));
-  const used = (told) => cores(told.weight / told.duration_s / 1e9);
-  const said = await page.locator("#compared-whole").textContent();
-  assert.match(said, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
-  assert.ok(said.endsWith(`: ${used(before)} before, ${used(now)} after.`), said);
+  const self = (reported, name) =>
+    reported.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const inCores = (reported, name) => cores((self(reported, name) * reported.weight) / reported.duration_s / 1e9);
+  const inShares = (reported, name) => percent(self(reported, name));
+  const used = (reported) => cores(reported.weight / reported.duration_s / 1e9);
+  const sentence = await page.locator("#compared-whole").textContent();
+  assert.match(sentence, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
+  assert.ok(sentence.endsWith(`: ${used(before)} before, ${used(now)} after.`), sentence);
   assert.deepEqual(await page.locator("#halves .side-name").allTextContents(), ["recording 0 <b>", "recording 1 <b>"]);
-  // A third less work: what changed is said in cores, and in shares where these are chosen.
+  // A third less work: what changed is given in cores, and in shares where these are chosen.
   for (const [measure, words, unit] of [
     ["rate", inCores, " cores"],
     ["share", inShares, ""],
@@ -776,7 +776,7 @@ test("a recording is compared with another, in every view", async () => {
     assert.ok(changes.length >= 1 && changes.length <= 4, changes.join());
     for (const [name, text] of changes) {
       const [was, is] = [words(before, name), words(now, name)];
-      const [wasNone, isNone] = [before, now].map((told) => self(told, name) === 0);
+      const [wasNone, isNone] = [before, now].map((reported) => self(reported, name) === 0);
       assert.ok(
         text.endsWith(wasNone ? ` new, ${is}${unit}` : isNone ? ` gone, ${was}${unit}` : `, ${was} → ${is}`),
         `${text}: ${was}, ${is}`,
@@ -851,10 +851,10 @@ test("a recording is compared with another, in every view", async () => {
 });
 
 test("a source has the weight of each line, with its text or without", async () => {
-  const told = report(DEMO, "--thread", "main");
-  const SHOP = told.lines.find(({ file }) => file.endsWith("/lib/catalogue.js")).file;
-  const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
-  const lines = told.lines.filter(({ file }) => file === SHOP);
+  const reported = report(DEMO, "--thread", "main");
+  const SHOP = reported.lines.find(({ file }) => file.endsWith("/lib/catalogue.js")).file;
+  const { name, line } = reported.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
+  const lines = reported.lines.filter(({ file }) => file === SHOP);
   assert.ok(lines.length > 3);
   const expected = lines
     .map(({ line, self, total, self_samples }) => [percent(self), String(self_samples), percent(total), String(line)])
@@ -881,7 +881,7 @@ test("a source has the weight of each line, with its text or without", async () 
     assert.match(await note.textContent(), /^This file carries no source text: export with --with-source\.$/),
   );
   assert.deepEqual(await weights(page), expected);
-  assert.match(await page.locator("#source-said").textContent(), /catalogue\.jsself [\d.]+\s% \(\d+\)/);
+  assert.match(await page.locator("#source-heading").textContent(), /catalogue\.jsself [\d.]+\s% \(\d+\)/);
   await page.screenshot({ path: join(pictures, "source-without-text.png") });
   await close(page);
 
@@ -921,9 +921,9 @@ test("lines open in the editor that the reader chose", async () => {
   const page = await show(DEMO, "#view=source&lens=everything");
   const rows = page.locator("#source tbody tr[data-line]");
   assert.equal(await page.locator("#source a").count(), 0, "and nowhere before one is chosen");
-  await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "VS Code" });
+  await page.locator('#source-heading select[aria-label="editor"]').selectOption({ label: "VS Code" });
   await settled(page);
-  const file = await page.locator("#source-said b").textContent();
+  const file = await page.locator("#source-heading b").textContent();
   const links = await rows.evaluateAll((all) =>
     all.map((row) => [
       row.dataset.line,
@@ -933,7 +933,7 @@ test("lines open in the editor that the reader chose", async () => {
   );
   assert.ok(links.length > 3 && file.startsWith("/"), file);
   for (const [line, href, text] of links) assert.deepEqual([href, text], [`vscode://file${file}:${line}:1`, line]);
-  await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "no editor" });
+  await page.locator('#source-heading select[aria-label="editor"]').selectOption({ label: "no editor" });
   await settled(page);
   assert.equal(await page.locator("#source a").count(), 0);
   await close(page);
@@ -966,9 +966,9 @@ test("short lists say how many there are, and a button shows the others", async 
 });
 
 test("the panel of a function: its time, its lines, when, its callers and callees, its tiers, by keyboard alone", async () => {
-  const told = report(DEMO, "--thread", "main");
-  const { file } = told.lines.find((row) => row.file.endsWith("/lib/catalogue.js"));
-  const its = told.functions
+  const reported = report(DEMO, "--thread", "main");
+  const { file } = reported.lines.find((row) => row.file.endsWith("/lib/catalogue.js"));
+  const its = reported.functions
     .filter((row) => row.file === file && /^\w+$/.test(row.name))
     .sort((a, b) => b.self - a.self)[0];
   const text = Array.from({ length: 300 }, (_, at) => `line ${at + 1}`).join("\n");
@@ -996,7 +996,9 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   const rows = await page
     .locator("#panel-source tbody tr")
     .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
-  const lines = told.lines.filter((row) => row.file === file && rows.some(([, , line]) => Number(line) === row.line));
+  const lines = reported.lines.filter(
+    (row) => row.file === file && rows.some(([, , line]) => Number(line) === row.line),
+  );
   assert.deepEqual(
     rows.filter(([self]) => self),
     lines
@@ -1019,7 +1021,7 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   }
   assert.match(await panel.locator(".panel-tiers").textContent(), /^ran as.*(TurboFan|Maglev|Sparkplug|interpreted)/);
   await page.screenshot({ path: join(pictures, "panel.png") });
-  // The range says which part of it all this is of.
+  // The range shows which part of it all this is of.
   await go(page, `${await page.evaluate(() => location.hash)}&range=0-3`);
   const part = report(DEMO, "--thread", "main", "--range", "0s..3s").functions.find(
     (row) => row.name === its.name && row.line === its.line,
@@ -1091,15 +1093,17 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
 test("the selection can be saved as folded stacks", async () => {
   const page = await show(HTTP, "#range=1-2&hide=c12");
   const download = await saved(page, "folded");
-  const told = report(HTTP, "--thread", "main", "--range", "1s..2s", "--hide", "kernel");
-  assert.equal(report(await download.path()).weight, told.weight);
+  const reported = report(HTTP, "--thread", "main", "--range", "1s..2s", "--hide", "kernel");
+  assert.equal(report(await download.path()).weight, reported.weight);
   page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
   await close(page);
 });
 
 test("the selection can be saved as a recording", async () => {
-  const names = (told) =>
-    told.functions.map((row) => [row.name, row.file, row.line, row.self_samples, row.total_samples].join(" ")).sort();
+  const names = (reported) =>
+    reported.functions
+      .map((row) => [row.name, row.file, row.line, row.self_samples, row.total_samples].join(" "))
+      .sort();
   for (const [input, hash, ...options] of [
     [HTTP, "#range=1-2", "--thread", "main", "--range", "1s..2s"],
     [DEMO, "#range=2.5-5.25&threads=all", "--range", "2.5s..5.25s"],
@@ -1119,27 +1123,28 @@ test("the selection can be saved as a recording", async () => {
     const download = await saved(page, "nodescope");
     const file = join(folder, `saved-${++files}.nodescope`);
     await download.saveAs(file);
-    const [told, now] = [report(input, ...options), report(file)];
+    const [reported, now] = [report(input, ...options), report(file)];
     assert.deepEqual(
       [now.samples, now.weight, now.unit, now.host, now.command],
-      [told.samples, told.weight, told.unit, told.host, told.command],
+      [reported.samples, reported.weight, reported.unit, reported.host, reported.command],
       hash,
     );
-    assert.deepEqual(names(now), names(told), hash);
+    assert.deepEqual(names(now), names(reported), hash);
     const texts = (rows) => rows.map((row) => JSON.stringify(row)).sort();
-    assert.deepEqual(texts(now.lines), texts(told.lines));
-    assert.deepEqual(texts(now.threads), texts(told.threads));
+    assert.deepEqual(texts(now.lines), texts(reported.lines));
+    assert.deepEqual(texts(now.threads), texts(reported.threads));
     const [from, to] = (hash.match(/range=([\d.]+)-([\d.]+)/) ?? []).slice(1).map(Number);
     if (from !== undefined)
       assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
-    else assert.deepEqual([now.stalls, now.loops, now.host_times], [told.stalls, told.loops, told.host_times]);
+    else
+      assert.deepEqual([now.stalls, now.loops, now.host_times], [reported.stalls, reported.loops, reported.host_times]);
     // Identity, and what of the loops is still known for a part.
     const who = (rows) => texts(rows.map(({ samples: _, ...row }) => row));
     assert.ok(
-      who(now.processes).every((row) => who(told.processes).includes(row)),
+      who(now.processes).every((row) => who(reported.processes).includes(row)),
       hash,
     );
-    assert.deepEqual([now.stalls.length, now.loops_watched], [told.stalls.length, told.loops_watched], hash);
+    assert.deepEqual([now.stalls.length, now.loops_watched], [reported.stalls.length, reported.loops_watched], hash);
     // Names that the part does not need stay behind.
     const [{ tables, lanes }] = JSON.parse(
       execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), file]),
@@ -1158,19 +1163,19 @@ test("the selection can be saved as a recording", async () => {
 describe("the event loop", () => {
   test("stalls are listed; a click selects one", async () => {
     const page = await show(DEMO);
-    const told = report(DEMO).stalls;
+    const reported = report(DEMO).stalls;
     const words = await page.locator("#stalls button").allTextContents();
-    assert.equal(words.length, told.length);
-    assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
-    const blocked = `the loop was blocked ${told.length === 1 ? "1 time" : `${told.length} times`}`;
+    assert.equal(words.length, reported.length);
+    assert.ok(words[0].includes(` at ${reported[0].start_s.toFixed(3)} s in ${reported[0].function}`), words[0]);
+    const blocked = `the loop was blocked ${reported.length === 1 ? "1 time" : `${reported.length} times`}`;
     assert.ok((await page.locator("#stalls").textContent()).startsWith(blocked));
     await firstStall(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);
-    assert.ok(Math.abs(from - told[0].start_s) < 1e-6 && Math.abs(to - from - told[0].duration_s) < 1e-6);
+    assert.ok(Math.abs(from - reported[0].start_s) < 1e-6 && Math.abs(to - from - reported[0].duration_s) < 1e-6);
     await close(page);
   });
 
-  test("what waited is told from what ran, and what waited for a CPU accuses no function", async () => {
+  test("what waited is distinguished from what ran, and what waited for a CPU accuses no function", async () => {
     const page = await show(STALLS);
     const words = await page.locator("#stalls button").allTextContents();
     assert.match(words[0], /^304 ms at \d+\.\d+ s, waiting for a child process: execSync in deployStatus/);
@@ -1216,15 +1221,15 @@ describe("the verdict", () => {
 
   test("has three cards, and the rest with all words behind a button", async () => {
     const page = await show(STALLS);
-    const told = report(STALLS).findings;
+    const reported = report(STALLS).findings;
     assert.equal(await page.locator(".card").count(), 3);
     await page.locator('[data-key="verdict-all"]').click();
     const cards = (await page.locator(".card").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
     assert.deepEqual(
-      cards.slice(0, told.length),
-      told.map(({ text }) => text.join(" ")),
+      cards.slice(0, reported.length),
+      reported.map(({ text }) => text.join(" ")),
     );
-    assert.equal(cards.length, told.length + 1, "and what is said behind them");
+    assert.equal(cards.length, reported.length + 1, "and what stands behind them");
     await close(page);
   });
 
@@ -1290,22 +1295,22 @@ test("threads, stalls and entries are those of what is selected", async () => {
   const [longest] = report(DEMO).stalls;
   const { start_s, end_s } = longest;
   const part = async () => (await page.locator('[data-key="role-main"]').textContent()).replace("main loop ", "");
-  const told = (...options) => {
+  const reported = (...options) => {
     const { threads } = report(DEMO, ...options);
     const weigh = (rows) => rows.reduce((sum, { self }) => sum + self, 0);
     return percent(weigh(threads.filter(({ role }) => role === "main")) / weigh(threads));
   };
-  assert.equal(await part(), told());
+  assert.equal(await part(), reported());
   await firstStall(page);
   const range = ["--range", `${start_s}s..${end_s}s`];
-  assert.equal(await part(), told(...range), "of the range");
-  assert.notEqual(told(...range), told());
+  assert.equal(await part(), reported(...range), "of the range");
+  assert.notEqual(reported(...range), reported());
   assert.match(await page.locator('[data-key="stalls"]').textContent(), /^1 stall /);
   assert.match(await page.locator("#stalls").textContent(), /^in what is selected the loop was blocked 1 time/);
   assert.match(await page.locator(".side h2").first().textContent(), /^asked for by, main loop$/);
   await page.locator('[data-key="role-all"]').click();
   await drawn(page);
-  assert.equal(await part(), told(...range), "whatever threads are shown");
+  assert.equal(await part(), reported(...range), "whatever threads are shown");
   assert.match(await page.locator(".side h2").first().textContent(), /^asked for by, all threads$/);
   await close(page);
 });
@@ -1342,7 +1347,7 @@ test("the list of categories says whose time it shares out: of a loop, what the 
   await close(page);
 });
 
-test("a cell tells when, how much and for which functions; colours may be those of categories", async () => {
+test("a cell shows when, how much and for which functions; colours may be those of categories", async () => {
   const page = await show(DEMO);
   const [stall] = report(DEMO).stalls;
   const area = await page.locator("#heat").boundingBox();
@@ -1398,12 +1403,13 @@ test("a cell tells when, how much and for which functions; colours may be those 
 test("threads, roles and packages can be picked; the heat map has a band for each", async () => {
   const WORKERS = join(root, "corpus/node24-workers/input.txt.gz");
   const page = await show(WORKERS);
-  const told = report(WORKERS);
-  const samples = (role) => told.threads.filter((row) => row.role === role).reduce((sum, row) => sum + row.samples, 0);
+  const reported = report(WORKERS);
+  const samples = (role) =>
+    reported.threads.filter((row) => row.role === role).reduce((sum, row) => sum + row.samples, 0);
   await page.locator('[data-key="role-worker"]').click();
   assert.equal((await selected(page)).samples, samples("worker"));
   await page.locator('[data-key="role-all"]').click();
-  assert.equal((await selected(page)).samples, told.samples);
+  assert.equal((await selected(page)).samples, reported.samples);
   const high = async () => (await page.locator("#heat").boundingBox()).height;
   const one = await high();
   await page.locator('select[aria-label="bands"]').selectOption("thread");
@@ -1412,7 +1418,7 @@ test("threads, roles and packages can be picked; the heat map has a band for eac
   assert.notEqual(await high(), one);
   await page.screenshot({ path: join(pictures, "bands.png") });
   await page.locator('[data-key="each"]').click();
-  const busiest = told.threads[0];
+  const busiest = reported.threads[0];
   await page.locator('[data-key="role-worker"]').click();
   await page.getByRole("button", { name: new RegExp(`^${busiest.name} ${busiest.tid} `) }).click();
   assert.equal((await selected(page)).samples, samples("worker") - busiest.samples);
@@ -1454,8 +1460,8 @@ test("a short recording has finer columns, and rows that can be chosen", async (
   await page.locator("#heat").focus();
   await page.keyboard.press("ArrowRight");
   assert.equal((await hashOf(page)).range, "0-0.2");
-  const told = report(HTTP, "--range", "0s..0.2s");
-  assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+  const reported = report(HTTP, "--range", "0s..0.2s");
+  assert.deepEqual(await selected(page), { samples: reported.samples, weight: reported.weight });
   await close(page);
 });
 

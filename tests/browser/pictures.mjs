@@ -13,7 +13,7 @@ import { endServers, eventually, go, launch, open, serve, settled } from "./brow
 
 const [folder, recording, before, after, list] = process.argv.slice(2);
 const [WIDTH, HEIGHT] = [1440, 900];
-/** The rows of an empty flame graph say nothing. */
+/** The rows of an empty flame graph show nothing. */
 const BELOW = 24;
 /** Where a PNG has its width: behind its signature and the head of its first chunk. */
 const PNG_WIDTH = 16;

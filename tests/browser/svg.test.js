@@ -24,7 +24,7 @@ const DEMO = "../crates/nodescope/src/demo/recording.nodescope";
 
 let files = 0;
 
-/** The picture that the page of a case saves, where it shows what the address says. */
+/** The picture that the page of a case saves, where it shows what is in the address. */
 async function savedCase(name, hash) {
   const page = await open(browser, `${exportCase(name, ".html")}#${hash}`);
   await page.locator('[data-key="export"]').click();
@@ -453,7 +453,7 @@ describe("the page's picture", () => {
     }
     await page.keyboard.press("Escape");
     await eventually(async () => assert.deepEqual(await frames(page), all));
-    // What the mouse is over would be told instead.
+    // What the mouse is over would be named instead.
     await page.mouse.move(2, 2);
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");

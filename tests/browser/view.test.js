@@ -40,7 +40,7 @@ async function visit(url, context = undefined) {
 
 const names = (page) => page.locator("#list .list-file").allTextContents();
 const row = (page, name) => page.locator("#list tbody tr", { hasText: name });
-/** What a row says, column by column, once it has been read. */
+/** What a row shows, column by column, once it has been read. */
 async function cells(page, name) {
   await row(page, name).locator(".list-text:not(:empty)").waitFor();
   return Object.fromEntries(
@@ -98,7 +98,7 @@ describe("a folder", () => {
     assert.deepEqual(page.trouble, []);
   });
 
-  test("says of each what the report says first, and of a damaged one what is wrong", async () => {
+  test("shows of each what the report says first, and of a damaged one what is wrong", async () => {
     const report = JSON.parse(execFileSync(program, ["report", DEMO, "--json"], { maxBuffer: 1 << 28 }));
     const demo = await cells(page, "demo.nodescope");
     assert.ok(demo.finding.replaceAll("\u00a0", " ").startsWith(report.findings[0].text[0]), demo.finding);
@@ -284,10 +284,10 @@ test("a page is handed on as one file, of one recording or of two; a link is for
     navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"));
   });
   // The words go soon: the wait begins before the click.
-  const isTold = () => document.querySelector('[data-key="export"]').textContent === "cannot copy here ▾";
-  const told = one.waitForFunction(isTold);
+  const isShown = () => document.querySelector('[data-key="export"]').textContent === "cannot copy here ▾";
+  const shown = one.waitForFunction(isShown);
   await link.click();
-  await told;
+  await shown;
   assert.deepEqual(one.trouble, []);
   const [context, paths] = [await browser.newContext({ viewport: { width: 1400, height: 900 } }), []];
   context.on("request", (request) => paths.push(new URL(request.url()).pathname));
@@ -304,14 +304,14 @@ test("one file is shown at once, two are compared", async () => {
   assert.equal(await one.locator("#all").count(), 0);
   assert.match(await one.locator(".facts").textContent(), /^perf script/);
   assert.match(await one.locator(".facts").textContent(), /1\.17 cores busy · 695 samples/);
-  assert.match(await one.locator("#said").textContent(), /^whole recording.*Garbage collection took /);
+  assert.match(await one.locator("#verdict").textContent(), /^whole recording.*Garbage collection took /);
   assert.deepEqual(one.trouble, []);
   const two = await visit((await serve(HTTP, DEMO)).url);
   await two.locator("#selection").waitFor();
   await two.getByText("input.txt.gz").first().waitFor();
-  // What changed is said by the program, as long as nothing narrows it.
-  const told = await two.evaluate(async () => (await fetch("/compared/1/2.json")).json());
-  assert.notDeepEqual(told.loops, told.threads);
+  // What changed is reported by the program, as long as nothing narrows it.
+  const reported = await two.evaluate(async () => (await fetch("/compared/1/2.json")).json());
+  assert.notDeepEqual(reported.loops, reported.threads);
   const texts = async (selector) =>
     (await two.locator(selector).allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
   const compared = async () => [...(await texts("#compared-whole")), ...(await texts("#compared .changes > span"))];
@@ -320,13 +320,13 @@ test("one file is shown at once, two are compared", async () => {
     intro,
     ...changes.slice(0, 4).map((row) => `${row.name} ${row.text}`),
   ];
-  const says = (part) => eventually(async () => assert.deepEqual(await compared(), words(part)));
+  const shows = (part) => eventually(async () => assert.deepEqual(await compared(), words(part)));
   await two.keyboard.press("e");
-  await says(told.loops);
+  await shows(reported.loops);
   await two.locator('[data-key="role-all"]').click();
-  await says(told.threads);
+  await shows(reported.threads);
   await two.locator('[data-key="measure-share"]').click();
-  await says({ ...told.thread_shares, text: told.threads.text });
+  await shows({ ...reported.thread_shares, text: reported.threads.text });
   await two.locator("#all").waitFor();
   await two.screenshot({ path: join(pictures, "view-compare.png") });
   await two.locator("#all").click();
@@ -377,7 +377,7 @@ test("sources come from this machine", async () => {
   assert.equal(await single.locator(".fact-text").count(), 0);
 });
 
-test("a server that has ended is said to have", async () => {
+test("the page says that a server has ended", async () => {
   const { url, end } = await serve(HTTP, DEMO);
   const page = await visit(url);
   await page.locator("#selection").waitFor();

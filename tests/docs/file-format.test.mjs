@@ -1,4 +1,4 @@
-// The page docs/file-format.md, the reader docs/read-nodescope.mjs and the program must tell the same story.
+// The page docs/file-format.md, the reader docs/read-nodescope.mjs and the program must agree.
 //
 // NODESCOPE_BIN  the program (default: target/debug/nodescope)
 
@@ -40,14 +40,14 @@ async function read(name) {
   return all[0];
 }
 
-/** Column → type, as the page's table says. */
+/** Column → type, by the page's table. */
 const documented = new Map([...page.matchAll(/^\| `([\w.]+)` \| (u\d+) \|/gm)].map(([, name, type]) => [name, type]));
 
 /** Those that may be missing. */
 const optional = [...page.matchAll(/^\| `([\w.]+)` \| u\d+ \|.*Missing where/gm)].map(([, name]) => name);
 
 for (const name of CASES) {
-  test(`${name}: the reader finds what the report says`, async () => {
+  test(`${name}: the reader finds what the report has`, async () => {
     const chunk = await read(name);
     const { header, columns } = chunk;
     const report = JSON.parse(run("report", "--json", join(root, "corpus", name)));

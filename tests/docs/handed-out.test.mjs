@@ -23,7 +23,7 @@ function run(name, args, variables = {}) {
   return spawnSync(file, [...words, ...args], { encoding: "utf8", env: { ...process.env, ...variables } });
 }
 
-/** A folder with programs: what each says of itself. */
+/** A folder with programs: what each prints about itself. */
 function distOf(name, programs) {
   const dist = join(scratch, name);
   for (const [path, text] of Object.entries(programs)) {
@@ -70,7 +70,7 @@ test("a release without a program for Windows or macOS does not pass", () => {
   assert.match(of("without macos", windows).stderr, /x86_64-apple-darwin\/nodescope is not there/);
 });
 
-/** A clone with another version, and an npm that only says what it was told. */
+/** A clone with another version, and an npm that only prints its arguments. */
 function publishing(name, version, archives) {
   const clone = join(scratch, name);
   for (const folder of ["scripts", "tools", "out"]) mkdirSync(join(clone, folder), { recursive: true });

@@ -1,5 +1,5 @@
-// `nodescope report --json` is what docs/report.schema.json says: nothing is missing, and nothing is there that it does
-// not describe.
+// `nodescope report --json` is what docs/report.schema.json describes: nothing is missing, and nothing is there that it
+// does not describe.
 //
 // NODESCOPE_BIN  the program (default: target/debug/nodescope)
 
@@ -55,7 +55,7 @@ test("every report has the documented shape", { skip }, async () => {
   }
 });
 
-test("what the text of a finding tells is there as numbers, too", () => {
+test("what the text of a finding states is there as numbers, too", () => {
   const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 28 };
   const { findings } = JSON.parse(execFileSync(program, ["report", "--json", RECORDINGS[0]], options));
   const [{ text, count, worst_s, every_s, share, samples, entry, asked_by }] = findings;

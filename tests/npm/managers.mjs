@@ -26,7 +26,7 @@ const berryIs = (nodeLinker) => ({
     `enableScripts: false\nenableTelemetry: false\nenableImmutableInstalls: false\nnpmMinimalAgeGate: 0\n`,
 });
 
-/** What a project says of the systems that it is meant for. */
+/** What a project states of the systems that it is meant for. */
 const permits = ([os, cpu]) => `supportedArchitectures:\n  os: [${os}]\n  cpu: [${cpu}]\n`;
 
 export const MANAGERS = [

@@ -18,7 +18,7 @@ const PROGRAMS = {
   "win32-x64": "x86_64-pc-windows-gnu/nodescope.exe",
 };
 
-/** What the programs say of themselves: they are of the commit that scripts/npm.mjs is told. */
+/** What the programs print about themselves: they are of the commit that scripts/npm.mjs is given. */
 const COMMIT = "abc1234";
 
 /** Where cargo and its sources are, which list the licences; the tests have another home. */

@@ -393,7 +393,7 @@ pub(crate) fn page_of(profile: &Profile) -> io::Result<String> {
     let (bytes, report) = inside(profile)?;
     let title = identity::title(profile)
         .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
-    Ok(web::single_file(web::Inside { name: "", profile: &bytes, said: &report }, &title))
+    Ok(web::single_file(web::Inside { name: "", profile: &bytes, report: &report }, &title))
 }
 
 /// The page of a recording against an older one, with both inside.
@@ -423,8 +423,8 @@ pub(crate) fn compared_page(
     let compared = serde_json::to_string(&views::compare_all(before.1, after.1))?;
     let (before_bytes, before_report) = inside(before.1)?;
     let (after_bytes, after_report) = inside(after.1)?;
-    let older = web::Inside { name: before.0, profile: &before_bytes, said: &before_report };
-    let newer = web::Inside { name: after.0, profile: &after_bytes, said: &after_report };
+    let older = web::Inside { name: before.0, profile: &before_bytes, report: &before_report };
+    let newer = web::Inside { name: after.0, profile: &after_bytes, report: &after_report };
     Ok(web::compared_file(older, newer, &compared, &title))
 }
 
@@ -432,7 +432,7 @@ pub(crate) fn compared_page(
 fn inside(profile: &Profile) -> io::Result<(Vec<u8>, String)> {
     let mut bytes = Vec::new();
     profile::file::write(profile, &mut bytes)?;
-    Ok((bytes, serde_json::to_string(&views::said(profile))?))
+    Ok((bytes, serde_json::to_string(&views::page_report(profile))?))
 }
 
 fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {

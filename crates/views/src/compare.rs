@@ -60,7 +60,7 @@ pub struct Comparison {
     /// Whether main loops were compared; else all threads.
     #[serde(skip)]
     pub are_loops: bool,
-    /// How all of it changed, or why that cannot be said.
+    /// How all of it changed, or why that is not known.
     pub text: String,
     /// What stands before the changes.
     pub intro: String,
@@ -81,7 +81,7 @@ pub struct Change {
     pub before: f64,
     /// The same of the newer one.
     pub now: f64,
-    /// more, less, new, gone; unknown where noise cannot be told.
+    /// more, less, new, gone; unknown where noise is not known.
     pub verdict: &'static str,
     /// `−0.31 cores, 0.35 → 0.04`
     pub text: String,
@@ -116,8 +116,8 @@ pub fn compare(
         let is = is.sized_as(&was);
         (was, is)
     };
-    let is_told = of_before.is_told() && of_now.is_told();
-    let verdict = |was: &Spread, is: &Spread, row| match is_told {
+    let is_noise_known = of_before.is_noise_known() && of_now.is_noise_known();
+    let verdict = |was: &Spread, is: &Spread, row| match is_noise_known {
         true => spread::verdict(was, is, row),
         false => Verdict::Unknown,
     };
@@ -137,8 +137,8 @@ pub fn compare(
             let verdict = verdict(&was, &is, row);
             (verdict != Verdict::Noise && before_value != now_value).then(|| Change {
                 function: FunctionId::from_index(row),
-                name: functions.say(before, now, row, function_words),
-                place: functions.say(before, now, row, short_place),
+                name: functions.text_of(before, now, row, function_words),
+                place: functions.text_of(before, now, row, short_place),
                 before: before_value,
                 now: now_value,
                 verdict: verdict.word(),
@@ -147,7 +147,7 @@ pub fn compare(
         })
         .collect();
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let intro = words::intro(!changes.is_empty(), is_told).to_owned();
+    let intro = words::intro(!changes.is_empty(), is_noise_known).to_owned();
     Comparison { are_loops, text, intro, changes }
 }
 

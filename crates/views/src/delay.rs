@@ -1,7 +1,7 @@
 //! What a request pays: how long it waits for an event loop when it arrives at any moment. A loop that polls takes it
 //! at once. One that is in a turn takes it when the turn ends, so P(delay > d) is the sum of max(0, length − d) over
 //! all turns, divided by the time. Turns of 50 ms or more are known exactly. For shorter ones the recorder looked at
-//! the loop at moments of its own choice ([`profile::Delays`]). What the two do not tell stays unknown.
+//! the loop at moments of its own choice ([`profile::Delays`]). What neither of the two shows stays unknown.
 
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ impl Waits {
         let rest = 1.0 - self.in_stalls(0);
         let sum = |from_ns: u64| self.moments.range(from_ns..).map(|(_, count)| count).sum::<u64>();
         let (all, busy, longer) = (sum(0), sum(1), sum(delay_ns + 1));
-        // The loop itself counted for how long it polled: moments tell the rest.
+        // The loop itself counted for how long it polled: moments show the rest.
         let in_turns = self.busy.map(|busy| (busy - self.in_stalls(0)).clamp(0.0, rest));
         let in_turns = in_turns.filter(|_| busy > 0);
         let (part, of) = in_turns.map_or((rest, all), |in_turns| (in_turns, busy));

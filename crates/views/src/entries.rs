@@ -1,7 +1,8 @@
 //! What asked for the work of each stack: its entry. That is a kind, such as an HTTP request or a timer, and the first
-//! function of the application behind the frame that tells the kind. Frames before V8's last queue of microtasks are not
-//! asked: they only emptied it. What runs after an await has the entry of the functions that await it, where they are
-//! known, else the one under which it was seen to start; where neither is known, it is `after await` and no request.
+//! function of the application behind the frame that identifies the kind. Frames before V8's last queue of microtasks
+//! are not asked: they only emptied it. What runs after an await has the entry of the functions that await it, where
+//! they are known, else the one under which it was seen to start; where neither is known, it is `after await` and no
+//! request.
 
 mod kind;
 mod rows;
@@ -22,11 +23,11 @@ use rules::{Meaning, Over, QUEUED, Rule, meanings};
 pub struct EntryPoint {
     /// What it is.
     pub kind: EntryKind,
-    /// The outermost function of the application behind the frame that tells the kind; none where there is none.
+    /// The outermost function of the application behind the frame that identifies the kind; none where there is none.
     pub function: FunctionId,
     /// Without such a function, the package of the outermost one that has one.
     pub package: StringId,
-    /// Whether other samples told it, because in these it was not known any more.
+    /// Whether it was inferred from other samples, because in these it was not known any more.
     pub is_inferred: bool,
 }
 
@@ -74,7 +75,7 @@ impl Entries {
         self.list.get(self.row(stack)).copied().unwrap_or(NOT_JAVASCRIPT)
     }
 
-    /// Chooses entries; `words` say which, for people.
+    /// Chooses entries; `words` name them, for people.
     pub fn choose(&self, words: &str, is_meant: impl Fn(&EntryPoint) -> bool) -> ChosenEntries {
         let meant: Vec<bool> = self.list.iter().map(is_meant).collect();
         let stacks = self.of_stack.iter().map(|row| meant[*row as usize]).collect();
@@ -102,23 +103,23 @@ pub fn entries(profile: &Profile) -> Entries {
     let meanings = meanings(profile);
     let paths = paths(profile, &meanings);
     let mut named = Named::default();
-    let mut rows: Vec<u32> = paths.iter().map(|path| named.told(path)).collect();
+    let mut rows: Vec<u32> = paths.iter().map(|path| named.of_frames(path)).collect();
     started::infer(profile, &meanings, &paths, &mut named, &mut rows);
     let logical = &profile.stacks().logical;
     for id in profile.stacks().ids() {
         rows[id.index()] = match logical[id.index()].some() {
             Some(logical) => rows[logical.index()],
-            None if rows[id.index()] == NOT_TOLD => named.untold(&paths[id.index()]),
+            None if rows[id.index()] == NOT_KNOWN => named.of_unknown(&paths[id.index()]),
             None => rows[id.index()],
         };
     }
     Entries { list: named.list, of_stack: rows }
 }
 
-/// Stands for an entry that no frame tells.
-const NOT_TOLD: u32 = u32::MAX;
+/// Stands for an entry that no frame shows.
+const NOT_KNOWN: u32 = u32::MAX;
 
-/// What the frames of a stack tell, from the last queue of microtasks on.
+/// What the frames of a stack show, from the last queue of microtasks on.
 #[derive(Clone, Copy)]
 struct Path {
     rule: Option<&'static Rule>,
@@ -127,7 +128,7 @@ struct Path {
     function: FunctionId,
     package: StringId,
     is_javascript: bool,
-    /// Whether it was resumed after an await or called by a promise, or nothing tells how it was called.
+    /// Whether it was resumed after an await or called by a promise, or nothing shows how it was called.
     is_resumed: bool,
     is_bare: bool,
     /// Whether its innermost frame is the queue of microtasks itself.
@@ -269,17 +270,17 @@ impl Named {
         })
     }
 
-    /// The entry that frames tell.
-    fn told(&mut self, path: &Path) -> u32 {
+    /// The entry that frames show.
+    fn of_frames(&mut self, path: &Path) -> u32 {
         match path.rule {
             _ if !path.is_javascript => 0,
             Some(rule) => self.row(path.entry(rule.kind)),
-            None => NOT_TOLD,
+            None => NOT_KNOWN,
         }
     }
 
     /// The entry of a stack of which nothing else is known.
-    fn untold(&mut self, path: &Path) -> u32 {
+    fn of_unknown(&mut self, path: &Path) -> u32 {
         let kind = if path.is_resumed { EntryKind::AfterAwait } else { EntryKind::Other };
         self.row(path.entry(kind))
     }

@@ -1,7 +1,7 @@
 //! What stands out in a recording, in the order of the time that it cost. Each kind of finding is a row of `RULES` and
 //! a file of its own with its rule, its thresholds and why; the words are the report's.
 //!
-//! The same time is told once. A row sees what the rows before it found, so the more specific ones come first.
+//! The same time is reported once. A row sees what the rows before it found, so the more specific ones come first.
 
 mod busy;
 mod called;
@@ -32,7 +32,7 @@ pub use limits::{CpuLimit, CpuWait};
 pub use packages::HotPackage;
 pub use workers::BadWorker;
 
-/// With fewer samples no share is worth telling: one sample more or less changes it.
+/// With fewer samples no share is worth reporting: one sample more or less changes it.
 pub const FEW_SAMPLES: u64 = 30;
 
 /// A kind of finding.
@@ -196,7 +196,7 @@ impl Finding {
         }
     }
 
-    /// The time of short turns that it tells of on one loop: another finding must not tell it again.
+    /// The time of short turns that it covers on one loop: another finding must not report it again.
     fn short_turns_ns(&self, thread: ThreadId) -> u64 {
         let part = |threads: &[ThreadId], short_ns: u64| match threads.contains(&thread) {
             true => short_ns / threads.len().max(1) as u64,
@@ -253,7 +253,7 @@ const SEVERAL: usize = 3;
 const MUCH_TIME: f64 = 0.01;
 
 /// Whether standing still so often and for so long stands out.
-fn is_worth_telling(lengths_ns: &[u64], duration_ns: u64) -> bool {
+fn is_worth_reporting(lengths_ns: &[u64], duration_ns: u64) -> bool {
     let total_ns = sum_ns(lengths_ns.iter().copied());
     lengths_ns.iter().any(|length| *length >= LONG_NS)
         || lengths_ns.len() >= SEVERAL && part(total_ns, duration_ns) >= MUCH_TIME

@@ -46,7 +46,7 @@ impl LoopGc {
 /// Garbage collection of the selection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gc {
-    /// On each loop's thread that ran, the most affected first; empty where the recording does not tell loops apart.
+    /// On each loop's thread that ran, the most affected first; empty where the recording does not distinguish loops.
     pub loops: Vec<LoopGc>,
     /// The pauses of these loops, in the order of time.
     pub pauses: Vec<Pause>,

@@ -1,4 +1,4 @@
-//! What a list of recordings says of one: a row of the report's figures, and the first thing that stands out, in the
+//! What a list of recordings shows of one: a row of the report's figures, and the first thing that stands out, in the
 //! report's own words.
 
 use profile::Profile;
@@ -54,7 +54,7 @@ impl Figure {
     }
 }
 
-/// What a list says of a recording.
+/// What a list shows of a recording.
 pub fn gist(profile: &Profile) -> Gist {
     let (selection, weights) = weigh_busy(profile, &Selection::of_logical());
     let report = Report::without_lists(profile, &weights, &selection);

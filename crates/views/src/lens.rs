@@ -209,7 +209,7 @@ impl Rules<'_> {
             Part::Package => {
                 self.lens >= Lens::Packages || in_pool && row.category == Category::Addon
             }
-            // What only leads to the user's code says nothing under what asked for it.
+            // What only leads to the user's code adds nothing under what asked for it.
             Part::Core if outside.is_bare && matches!(root, Label::Entry(..)) => false,
             Part::Core => self.lens >= Lens::Node || in_pool,
             Part::Engine | Part::Other => false,

@@ -1,7 +1,7 @@
 //! Profile and Selection in; call trees, top lists, stalls, findings and the sentences of a report out. Pure functions:
 //! nothing here reads, writes or changes a profile.
 //!
-//! Said once, for every view: a share is weight over the selected weight, with the count beside it. Trees
+//! For every view: a share is weight over the selected weight, with the count beside it. Trees
 //! merge by function, not by frame. Selecting a category keeps samples by their stack's category; hiding one
 //! removes its frames and gives their weight to the caller. Ranges are half-open.
 
@@ -15,11 +15,11 @@ mod host;
 pub mod identity;
 mod lens;
 mod packages;
+mod page_report;
 pub mod palette;
 mod pool;
 mod recursion;
 pub mod report;
-mod said;
 mod selection;
 pub mod shorten;
 mod stalls;
@@ -46,9 +46,9 @@ pub use host::{
 };
 pub use lens::{Beside, BoxName, Lens, box_name, lens_tree, opening_lens};
 pub use packages::package_words;
+pub use page_report::{PageEntries, PageEntry, PageReport, PageStall, page_report};
 pub use pool::{PoolUse, PoolWork, pools};
 pub use report::Report;
-pub use said::{Said, SaidEntries, SaidEntry, SaidStall, said};
 pub use selection::Selection;
 pub use stalls::{
     Culprit, EventLoop, SHORTEST_STALL_NS, Span, Spent, Stall, StallKind, SyncRun, Turns, Wait,

@@ -1,4 +1,4 @@
-//! What to say of an npm package: its version, and what pulled it in.
+//! The text about an npm package: its version, and what pulled it in.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ use crate::shorten::{Folders, native_name};
 use crate::top::{TopBy, TopKey, TopRow, top};
 use crate::weights::{Weights, selected_rows, share};
 pub use calls::CallsRow;
-use findings::Telling;
+use findings::Context;
 pub use findings::{FindingRow, Whereabouts};
 pub use inlined::InlinedRow;
 pub use loops::{
@@ -142,7 +142,7 @@ impl Report {
         let (_, samples) = crate::busy(profile, weights);
         let doings = crate::work::Doings::new(profile);
         let found = crate::findings::findings_of(profile, selection, &doings);
-        let telling = Telling {
+        let context = Context {
             profile,
             selection,
             doings: &doings,
@@ -154,19 +154,19 @@ impl Report {
             counted: self.counted,
         };
         (self.loop_notes, self.closing) =
-            (findings::loop_notes(&telling), findings::closing(&telling));
-        self.findings = findings::rows(&telling);
-        self.mentions = findings::mentions(&telling);
+            (findings::loop_notes(&context), findings::closing(&context));
+        self.findings = findings::rows(&context);
+        self.mentions = findings::mentions(&context);
         let mut whole = Some(self.whole());
         let package = self.packages.iter().find(|row| !row.own);
-        let most_cpu = findings::most_cpu(&telling, package, &mut whole);
+        let most_cpu = findings::most_cpu(&context, package, &mut whole);
         self.duration_s = duration_ns as f64 / 1e9;
         self.too_few_samples = self.counted && samples < FEW_SAMPLES;
         self.entries = crate::entry_rows(profile, weights, doings.entries(profile));
-        let did = entries::did(&telling, &self.entries, &mut whole);
-        let telling_parts = most_cpu.into_iter().chain(did.text);
+        let did = entries::did(&context, &self.entries, &mut whole);
+        let sentences = most_cpu.into_iter().chain(did.text);
         self.mentions.extend(did.mentions);
-        self.closing.extend(telling_parts.filter(|_| !self.too_few_samples));
+        self.closing.extend(sentences.filter(|_| !self.too_few_samples));
         self.cores_busy = cores.map(|cores| cores.cores);
         self.cores_busy_counted = cores.is_some_and(|cores| cores.is_counted);
         self.gc = gc_row(profile, &found.gc);
@@ -334,7 +334,7 @@ fn events(profile: &Profile) -> Vec<EventRow> {
             .fold(0u64, |sum, row| sum.saturating_add(lane.samples_in_row(row)));
         EventRow { name: profile.text(lane.name).to_owned(), samples }
     };
-    // Sleeping stacks are told with the stalls.
+    // Sleeping stacks are reported with the stalls.
     let is_event = |lane: &&profile::Lane| profile.text(lane.name) != WAITS_LANE;
     profile.lanes().iter().filter(is_event).map(event).collect()
 }
@@ -468,7 +468,7 @@ pub fn place_of(file: Option<&str>, line: Option<u32>) -> String {
     }
 }
 
-/// What a function is called in a list: where many have no name, the place tells them apart.
+/// What a function is called in a list: where many have no name, the place distinguishes them.
 pub fn function_words(profile: &Profile, id: FunctionId) -> String {
     match profile.text(profile.functions().name[id.index()]) {
         "" | "(anonymous)" => {

@@ -3,7 +3,7 @@
 
 use profile::{Category, Profile};
 
-/// The folders whose paths are told from there on.
+/// The folders whose paths are shortened to start there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
     folders: Vec<String>,
@@ -53,8 +53,8 @@ fn common_folder<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<String>
     Some(folder.to_owned()).filter(|folder| !folder.is_empty())
 }
 
-/// `v8::internal::Heap::CollectGarbage` for that name with its parameters. Names without `::` or brackets are told
-/// as they are, and so is what does not look like C++ or Rust.
+/// `v8::internal::Heap::CollectGarbage` for that name with its parameters. Names without `::` or brackets stay
+/// as they are, and so does what does not look like C++ or Rust.
 pub fn native_name(name: &str) -> &str {
     // Clones that the compiler made: `foo(int) [clone .constprop.0]`.
     let whole = name.split(" [clone").next().unwrap_or(name);

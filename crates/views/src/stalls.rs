@@ -68,7 +68,7 @@ pub enum StallKind {
     Throttled,
     /// It waited for a CPU, without a limit.
     Starved,
-    /// The recording does not tell.
+    /// The recording does not show it.
     Unknown,
 }
 
@@ -155,11 +155,11 @@ pub struct EventLoop {
     pub watched_ns: u64,
     /// For how long of that it waited in its own poll, where that is known: free to take work.
     pub polled_ns: Option<u64>,
-    /// Why it was not watched; none where it was, or where the recording does not tell.
+    /// Why it was not watched; none where it was, or where the recording does not give it.
     pub problem: StringId,
     /// Whether the recording has the run before its first poll.
     pub is_from_start: bool,
-    /// Whether it waits for work in its turns, too, as the workers of pools do: nothing tells for how long it was free.
+    /// Whether it waits for work in its turns, too, as the workers of pools do: nothing shows for how long it was free.
     pub waits_in_turns: bool,
 }
 
@@ -200,7 +200,7 @@ impl Turns {
         self.loops.iter().filter(|row| row.is_watched)
     }
 
-    /// Until when samples of a loop may be of its start without being in a run of `runs`: other recorders do not tell
+    /// Until when samples of a loop may be of its start without being in a run of `runs`: other recorders do not record
     /// when a loop began, and ES modules are evaluated behind the first poll. What loads minutes later serves.
     pub(crate) fn may_start_until_ns(&self, thread: ThreadId) -> u64 {
         let Some(row) = self.watched().find(|row| row.thread == thread) else { return u64::MAX };

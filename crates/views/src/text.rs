@@ -22,7 +22,7 @@ pub fn fit_start(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Cuts the start off so that the text fits: the end of a path tells most.
+/// Cuts the start off so that the text fits: the end of a path matters most.
 pub fn fit_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -87,7 +87,7 @@ pub fn length(ns: u64) -> String {
     }
 }
 
-/// A time as people would say it: `304 ms`, `9.1 s`, `30 s`.
+/// A time as people read it: `304 ms`, `9.1 s`, `30 s`.
 pub fn about(ns: u64) -> String {
     match ns as f64 / 1e6 {
         ms if ms >= 99_950.0 => format!("{:.0} s", ms / 1e3),

@@ -214,7 +214,7 @@ impl Sums {
         sums
     }
 
-    /// `key` says what the topmost frame of a stack counts for.
+    /// `key` gives what the topmost frame of a stack counts for.
     fn of_stacks(
         profile: &Profile,
         weights: &Weights,

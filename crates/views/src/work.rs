@@ -54,8 +54,8 @@ impl Work {
         )
     }
 
-    /// Whether an entry tells that it belongs to a start, where it does no harm: nothing waits for the loop yet. Modules
-    /// must be asked for by something that is served. Tests and builds load what they work on.
+    /// Whether an entry shows that it belongs to a start, where it does no harm: nothing waits for the loop yet.
+    /// Modules must be asked for by something that is served. Tests and builds load what they work on.
     pub(crate) fn is_of_start(self, asked_by: EntryKind) -> bool {
         match self {
             Self::Modules => {
@@ -105,7 +105,7 @@ const fn named(name: &'static str) -> Called {
 /// The columns that a pattern may take in a sentence.
 const LONGEST_PATTERN: usize = 60;
 
-/// No frame tells which of the two it is.
+/// No frame shows which of the two it is.
 const WRITE: &str = "process.stdout/stderr.write";
 
 /// The deep copies of lodash.
@@ -299,7 +299,7 @@ fn is_pattern(profile: &Profile, function: FunctionId) -> bool {
     row.source.some().is_none() && profile.text(row.name).starts_with('/')
 }
 
-/// For each function the row of its sign, as far as name, script and package tell.
+/// For each function the row of its sign, as far as name, script and package show it.
 fn signs_of_functions(profile: &Profile) -> Vec<Option<u16>> {
     let functions = profile.functions();
     let sign = |id: FunctionId| {

@@ -35,7 +35,7 @@ fn near(ns: Option<u64>, ms: f64) -> bool {
 }
 
 #[test]
-fn stalls_alone_tell_what_is_50_ms_or_more() {
+fn stalls_alone_show_what_is_50_ms_or_more() {
     let mut service = Service::new(30).watched(20 * SECOND);
     for second in 0..30 {
         service = service.turn(TurnKind::Turn, second * SECOND, 304 * MS, [4 * MS, MS, 0]);
@@ -60,7 +60,7 @@ fn what_is_not_known_is_left_out() {
 }
 
 #[test]
-fn moments_tell_the_short_turns() {
+fn moments_show_the_short_turns() {
     let service = met(Service::new(10).watched(0), &[(1000, 10), (2000, 10), (6000, 10)]);
     let found = delay(service);
     assert!(near(found.median_ns, 2.0) && near(found.p99_ns, 6.0), "{found:?}");
@@ -142,7 +142,7 @@ fn a_full_pool_is_a_finding() {
     assert_eq!(pools(&profile, &Selection { range_ns, ..selection }), []);
 }
 
-/// Whether the loop is the reason is what people ask: findings about other things do not tell it.
+/// Whether the loop is the reason is what people ask: findings about other things do not answer it.
 #[test]
 fn a_finding_that_is_about_no_loop_comes_with_the_loops_figures() {
     let closing = |service: Service| {
@@ -166,7 +166,7 @@ fn a_finding_that_is_about_no_loop_comes_with_the_loops_figures() {
         closing(service.turn(TurnKind::Turn, SECOND, 60 * MS, [60 * MS, 0, 0]))[1],
         "A request arriving at any moment waited under 50 ms (p99), 60 ms (worst)."
     );
-    // What is told with a finding is not told again.
+    // What is reported with a finding is not reported again.
     let mut both = pooled(free(), 30, 8, 90, 30);
     both = both.turn(TurnKind::Turn, SECOND, 400 * MS, [400 * MS, 0, 0]);
     assert_eq!(closing(both), ["Nothing else stands out."]);

@@ -110,7 +110,7 @@ fn found(rows: &[Row]) -> Vec<String> {
 const TIMER: &str = "uv_run! > processTimers@node:internal/timers > listOnTimeout@node:internal/timers > poll > work";
 
 #[test]
-fn frames_tell_the_kind_and_the_function_behind_it() {
+fn frames_show_the_kind_and_the_function_behind_it() {
     let rows: &[(&str, &str)] = &[
         (TIMER, "timer poll"),
         ("uv_run! > processImmediate@node:internal/timers > later", "immediate later"),
@@ -177,7 +177,7 @@ fn frames_below_the_queue_of_microtasks_are_not_asked() {
 }
 
 #[test]
-fn functions_that_await_tell_the_entry() {
+fn functions_that_await_show_the_entry() {
     let nest = "(anonymous)@/srv/node_modules/@nestjs/core/router/router-execution-context.js ~ list ~ load > parse";
     let rows = [(3, "RunMicrotasks! > PromiseFulfillReactionJob! > load > parse", Some(nest))];
     assert_eq!(found(&rows), ["http list"]);

@@ -1,4 +1,5 @@
-//! What a finding takes as evidence: waiting is told from working, a start from serving, a few samples from many.
+//! What a finding takes as evidence: waiting is distinguished from working, a start from serving, a few samples from
+//! many.
 
 use profile::{
     Category, FunctionId, LaneInfo, ProcessId, Sample, Second, TurnKind, UNKNOWN, Unit, WAITS_LANE,
@@ -12,7 +13,7 @@ const TIMEOUT: Code = ("listOnTimeout", "node:internal/timers", 500, Category::N
 const MAIN: Code = ("(top level)", "node:internal/main/run_main_module", 1, Category::NodeCore);
 const LOAD: Code = ("Module._load", "node:internal/modules/cjs/loader", 1000, Category::NodeCore);
 
-/// Other recorders do not tell when a loop began to serve: what asked for the modules does.
+/// Other recorders do not record when a loop began to serve: what asked for the modules does.
 #[test]
 fn modules_that_a_start_loads_are_no_finding() {
     let unwatched = |codes: &[Code]| ids(&found(spread(Service::new(10), codes, "", 4 * SECOND)));
@@ -84,7 +85,7 @@ fn a_worker_that_waits_for_a_task_is_idle() {
     for package in ["piscina", "tinypool"] {
         let seen = found(idle_worker(package));
         assert_eq!((ids(&seen), seen.turns.stalls.len()), (vec![], 0), "{package}");
-        // Its shorter waits are in turns, too: what is left of its time in polls tells nothing.
+        // Its shorter waits are in turns, too: what is left of its time in polls shows nothing.
         assert_eq!((seen.turns.loops[0].polled_ns, seen.delays.len()), (None, 0));
     }
     let seen = found(idle_worker("lock"));
@@ -135,9 +136,9 @@ fn a_limit_without_stalls_does_not_lead() {
     assert_eq!(limited(one), ["json", "cpu-limit"], "one short stall is little");
 }
 
-/// What stalls tell is about loops; what the kernel counted is about all threads.
+/// What stalls show is about loops; what the kernel counted is about all threads.
 #[test]
-fn waiting_is_told_of_who_waited() {
+fn waiting_is_reported_of_what_waited() {
     let starved = stalls(&[300], false).counted(100 * MS, 40 * MS, None);
     assert_eq!(
         words(starved),
@@ -233,9 +234,9 @@ fn found_function(profile: &profile::Profile) -> String {
     function.map_or("", |id| profile.text(profile.functions().name[id.index()])).to_owned()
 }
 
-/// A stall of a tenth of a second has ten samples: the text says how many show the kind of work.
+/// A stall of a tenth of a second has ten samples: the text states how many show the kind of work.
 #[test]
-fn a_kind_of_work_that_few_samples_show_is_told_with_them() {
+fn a_kind_of_work_that_few_samples_show_is_reported_with_them() {
     let stall = |count: u64| {
         let mut service = Service::new(30).watched(25 * SECOND);
         let main = service.main;

@@ -1,5 +1,5 @@
-//! Every kind of finding: what it takes for one, what is just not enough, what is told of it, and that the same time is
-//! told once.
+//! Every kind of finding: what it takes for one, what is just not enough, its text, and that the same time is reported
+//! once.
 
 use std::collections::BTreeSet;
 
@@ -149,7 +149,7 @@ fn each_kind_of_work_has_a_threshold() {
 }
 
 #[test]
-fn work_is_told_with_its_callers() {
+fn work_is_reported_with_its_callers() {
     let service = doing(&[COPY, PARSE], "", 2 * SECOND);
     let service = spread(service, &[TIMERS, LIST, COPY, STRINGIFY], "", SECOND);
     assert_eq!(
@@ -164,7 +164,7 @@ fn work_is_told_with_its_callers() {
 
 /// The code of a pattern stands below V8's functions for all patterns.
 #[test]
-fn a_regular_expression_is_told_with_its_pattern() {
+fn a_regular_expression_is_reported_with_its_pattern() {
     let test: Code = ("Builtins_RegExpPrototypeTest", "", 0, Category::Regexp);
     let pattern: Code = (r"/^(\w+\s?)*$/", "", 0, Category::Regexp);
     assert_eq!(
@@ -181,7 +181,7 @@ fn few_samples_are_no_evidence() {
     assert_eq!(ids(&found(short)), [""; 0]);
 }
 
-/// A stall that is mostly one kind of work is told with that work, and not once more.
+/// A stall that is mostly one kind of work is reported with that work, and not once more.
 #[test]
 fn stalls_belong_to_their_work() {
     let mut service = Service::new(10).watched(8 * SECOND);
@@ -268,7 +268,7 @@ fn one_short_stall_is_no_finding() {
 
 /// Full collections that stop a loop now and then cost little of its time, and are felt.
 #[test]
-fn long_collections_are_told_with_their_rhythm() {
+fn long_collections_are_reported_with_their_rhythm() {
     let mut service = Service::new(30).watched(25 * SECOND);
     let main = service.main;
     for row in 0..3 {
@@ -317,9 +317,9 @@ fn collections_that_no_function_began_have_one_that_allocated() {
     );
 }
 
-/// Many short collections have no pause to tell of, and cost much together.
+/// Many short collections have no pause to report, and cost much together.
 #[test]
-fn short_collections_are_told_by_their_share() {
+fn short_collections_are_reported_by_their_share() {
     let service = doing(&[COPY, SCAVENGE], "", 2 * SECOND);
     let text = words(service);
     assert_eq!(
@@ -385,7 +385,7 @@ fn a_hot_package_names_who_calls_it() {
         ]
     );
     assert_eq!(ids(&found(doing(&stack, "ejs", 2 * SECOND))), [""; 0]);
-    // What it does that has a finding of its own is told there.
+    // What it does that has a finding of its own is reported there.
     let seen = found(doing(&[COPY, render, PARSE], "ejs", 4 * SECOND));
     assert_eq!(ids(&seen), ["json"]);
 }
@@ -394,7 +394,7 @@ fn a_hot_package_names_who_calls_it() {
 #[test]
 fn a_hot_package_has_a_version_and_users() {
     let render: Code = ("render", "/srv/node_modules/ejs/lib/ejs.js", 400, Category::Dependency);
-    let told = |users: &[(&str, &str)]| {
+    let text = |users: &[(&str, &str)]| {
         let mut service = doing(&[COPY, render], "ejs", 4 * SECOND);
         let builder = &mut service.builder;
         let mut package = |name: &str, version: &str| {
@@ -412,13 +412,13 @@ fn a_hot_package_has_a_version_and_users() {
     };
     let cost = "The package ejs 3.1.10 took 40 % of the time of the event loop.";
     let views = ("@acme/views", "2.0.1");
-    assert_eq!(told(&[views]), [cost, "It was pulled in by @acme/views 2.0.1."]);
+    assert_eq!(text(&[views]), [cost, "It was pulled in by @acme/views 2.0.1."]);
     assert_eq!(
-        told(&[views, ("mailer", "1.2.0")]),
+        text(&[views, ("mailer", "1.2.0")]),
         [cost, "It was pulled in by @acme/views 2.0.1 and another package."]
     );
     assert_eq!(
-        told(&[views, ("mailer", "1.2.0"), ("zine", "0.1.0")])[1],
+        text(&[views, ("mailer", "1.2.0"), ("zine", "0.1.0")])[1],
         "It was pulled in by @acme/views 2.0.1 and 2 other packages."
     );
 }
@@ -444,9 +444,9 @@ fn a_busy_loop_names_its_causes_once() {
             "89 % of it was for none of your functions: packages, Node, and the loop itself where it never waits.",
         ]
     );
-    let told = Service::new(10).watched(SECOND);
-    let told = spread(told, &[TIMERS, RENDER, PARSE], "", 8 * SECOND);
-    assert_eq!(ids(&found(told)), ["json"], "most of it is JSON: that is told");
+    let service = Service::new(10).watched(SECOND);
+    let service = spread(service, &[TIMERS, RENDER, PARSE], "", 8 * SECOND);
+    assert_eq!(ids(&found(service)), ["json"], "most of it is JSON: that is reported");
 }
 
 /// A loop with room, in turns that are long enough: half of all requests wait for the rest of one.
@@ -479,7 +479,7 @@ fn a_long_median_is_a_busy_loop_with_room() {
 }
 
 #[test]
-fn one_bad_worker_is_told_from_too_much_load() {
+fn one_bad_worker_is_distinguished_from_too_much_load() {
     let cluster = |polled: [u64; 3]| {
         // The service itself is the primary process: it has the lowest pid.
         let service = Service::new(10).watched(10 * SECOND);
@@ -496,13 +496,13 @@ fn one_bad_worker_is_told_from_too_much_load() {
     );
     assert_eq!(words(cluster([9, 3, 9]))[1..], ["Largest causes: render (views.js:12) 100 %."]);
     assert_eq!(ids(&found(cluster([3, 3, 4]))), [""; 0], "all are busy");
-    // A cause is told with it, and not once more.
+    // A cause is reported with it, and not once more.
     let saturated = cluster([9, 1, 9]);
     let Finding::BadWorker(worker) = &found(saturated).list[0].finding else { panic!() };
     assert_eq!(worker.cause.as_ref().unwrap().id, "busy-loop");
 }
 
-/// Nothing but the parent tells the process that started the others: a worker may have the lowest pid.
+/// Only the parent shows which process started the others: a worker may have the lowest pid.
 #[test]
 fn a_bad_worker_may_have_the_lowest_pid() {
     let recorded = |parents: [u32; 4], polled: [u64; 4]| {
@@ -568,7 +568,7 @@ fn a_callback_without_a_name_counts_for_its_caller() {
 
 /// Without its collections the loop would have time: they are the cause, although other turns have more of it.
 #[test]
-fn a_loop_that_is_busy_collecting_is_told_so_first() {
+fn a_loop_that_is_busy_collecting_is_reported_so_first() {
     let busy = |own: u64, collecting: u64| {
         let service = Service::new(10).watched((10 - own - collecting) * SECOND);
         let service = spread(service, &[TIMERS, RENDER], "", own * SECOND);

@@ -1,4 +1,4 @@
-//! What findings say beside their rules: advice that fits, nothing that is not known, and the same as numbers.
+//! The sentences of findings beside their rules: advice that fits, nothing that is not known, and the same as numbers.
 
 use profile::{Category, TurnKind};
 use views::{EntryKind, Report, Selection, weigh_busy};
@@ -13,9 +13,9 @@ fn only_a_pattern_that_takes_long_is_said_to_backtrack() {
     let pattern =
         |name| -> [Code; 5] { [TIMERS, LIST, COPY, test, (name, "", 0, Category::Regexp)] };
     let [one, other] = [pattern(r"/^(\w+\s?)*$/"), pattern(r"/\d+/")];
-    let told = |service: Service| words(service).pop().unwrap();
+    let text = |service: Service| words(service).pop().unwrap();
     let quick = "Match less or shorter text; for fixed words, includes and indexOf cost less.";
-    assert_eq!(told(doing(&one[2..], "", 4 * SECOND)), quick);
+    assert_eq!(text(doing(&one[2..], "", 4 * SECOND)), quick);
     let long = |other_ms: u64| {
         let mut service = Service::new(10).watched(8 * SECOND);
         let main = service.main;
@@ -25,7 +25,7 @@ fn only_a_pattern_that_takes_long_is_said_to_backtrack() {
             service = service.ran(main, &one, start, (400 - other_ms) * MS);
             service = service.ran(main, &other, start + (400 - other_ms) * MS, other_ms * MS);
         }
-        told(service)
+        text(service)
     };
     assert!(
         long(0).starts_with("A pattern that takes this long mostly backtracks: "),
@@ -37,21 +37,21 @@ fn only_a_pattern_that_takes_long_is_said_to_backtrack() {
 
 /// Hashes have no form with a callback.
 #[test]
-fn cryptography_is_told_what_there_is_instead() {
+fn cryptography_names_what_there_is_instead() {
     let node = |name| (name, "node:internal/crypto/x", 60, Category::NodeCore);
-    let told = |name| words(doing(&[COPY, node(name)], "", 2 * SECOND)).pop().unwrap();
+    let text = |name| words(doing(&[COPY, node(name)], "", 2 * SECOND)).pop().unwrap();
     let callback =
         "pbkdf2, scrypt, sign and others use the thread pool when they are given a callback.";
-    assert_eq!([told("pbkdf2Sync"), told("randomBytes")], [callback, callback]);
+    assert_eq!([text("pbkdf2Sync"), text("randomBytes")], [callback, callback]);
     for name in ["update", "Hash.digest", "Cipheriv"] {
         assert!(
-            told(name).starts_with("Hashes and ciphers have no form with a callback: "),
+            text(name).starts_with("Hashes and ciphers have no form with a callback: "),
             "{name}"
         );
     }
 }
 
-/// Standard error is written in the same way: no frame tells which of the two it is.
+/// Standard error is written in the same way: no frame shows which of the two it is.
 #[test]
 fn a_write_may_be_to_standard_error() {
     let write = ("anon_pipe_write", "", 0, Category::Kernel);
@@ -67,18 +67,18 @@ fn a_write_may_be_to_standard_error() {
 /// Where the counters of the control group could not be read, a limit may be the reason.
 #[test]
 fn others_are_blamed_only_where_the_limit_is_known() {
-    let told = |limit| {
+    let text = |limit| {
         words(Service::new(10).watched(9 * SECOND).counted(300 * MS, 650 * MS, limit)).remove(0)
     };
     let waited = "Its threads together waited 6.5 s for a CPU in 10 s: other programs used them";
-    assert_eq!(told(Some((0, 0))), format!("{waited}."));
-    assert_eq!(told(None), format!("{waited}, or a CPU limit that could not be read."));
+    assert_eq!(text(Some((0, 0))), format!("{waited}."));
+    assert_eq!(text(None), format!("{waited}, or a CPU limit that could not be read."));
 }
 
-/// A limit that is reached beside slow code is not told as if it were all.
+/// A limit that is reached beside slow code is not reported as if it were all.
 #[test]
 fn a_limit_does_not_excuse_slow_code() {
-    let told = |throttled: u64| {
+    let text = |throttled: u64| {
         let mut service = Service::new(10).watched(3 * SECOND);
         let main = service.main;
         for second in 0..4 {
@@ -92,15 +92,15 @@ fn a_limit_does_not_excuse_slow_code() {
         words(service).into_iter().find(|line| line.contains("by the CPU limit")).unwrap()
     };
     let figures = "throttled in 90 % of periods, 6.4 s of 10 s.";
-    assert_eq!(told(3), format!("Held back by the CPU limit, not by slow code: {figures}"));
-    assert_eq!(told(1), format!("Held back by the CPU limit: {figures}"));
+    assert_eq!(text(3), format!("Held back by the CPU limit, not by slow code: {figures}"));
+    assert_eq!(text(1), format!("Held back by the CPU limit: {figures}"));
 }
 
 /// A package with a sample or two is in most recordings.
 #[test]
-fn a_share_that_may_be_noise_is_not_told() {
+fn a_share_that_may_be_noise_is_not_reported() {
     let client: Code = ("send", "/srv/node_modules/amqplib/send.js", 4, Category::Dependency);
-    let told = |samples: u64| {
+    let text = |samples: u64| {
         let service = spread(Service::new(10).watched(9 * SECOND), &[TIMERS, LIST], "", SECOND);
         let service = spread(service, &[TIMERS, client], "amqplib", samples * INTERVAL);
         let profile = service.done();
@@ -113,18 +113,18 @@ fn a_share_that_may_be_noise_is_not_told() {
     let busy = spread(busy, &[TIMERS, COPY], "", 2 * INTERVAL);
     assert_eq!(words(busy)[1], "Largest causes: list (server.js:10) 99 %.");
     let own = "Of your own code, list (server.js:10) caused most: ";
-    assert_eq!(told(3), [format!("{own}97 % of all CPU time.")]);
+    assert_eq!(text(3), [format!("{own}97 % of all CPU time.")]);
     assert_eq!(
-        told(20),
+        text(20),
         [
             format!("{own}83 % of all CPU time."),
             "Of the npm packages, amqplib caused most: 17 %.".to_owned()
         ],
-        "what shares are of is said once"
+        "what shares are of is named once"
     );
 }
 
-/// What the words tell, programs need not take from the words.
+/// What the text states, programs need not parse from it.
 #[test]
 fn findings_have_their_figures() {
     let row = |service: Service| {

@@ -107,7 +107,7 @@ fn a_stall_that_ran_names_the_function_of_the_application() {
     assert_eq!((group.kind, stall.start_ns, stall.end_ns), (StallKind::Ran, SECOND, 1_300 * MS));
     assert_eq!((name(&profile, group.function), name(&profile, group.entry)), ("render", "poll"));
     assert_eq!((group.samples, group.of_samples), (20, 30));
-    // Half of it selected is half of it told.
+    // Half of it selected is half of it reported.
     let half = Selection { range_ns: Some(SECOND..SECOND + 150 * MS), ..Selection::default() };
     let stall = &findings(&profile, &half).turns.stalls[0];
     assert_eq!((stall.duration_ns(), stall.spent.unwrap().run_ns), (150 * MS, 145 * MS));
@@ -116,7 +116,7 @@ fn a_stall_that_ran_names_the_function_of_the_application() {
 }
 
 #[test]
-fn garbage_collection_in_a_stall_is_told_from_the_code() {
+fn garbage_collection_in_a_stall_is_distinguished_from_the_code() {
     let service = Service::new(10).watched(9 * SECOND);
     let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [300 * MS, 0, 0]);
     let main = service.main;
@@ -151,7 +151,7 @@ fn the_cpu_limit_leads_and_accuses_no_function() {
     );
     let Finding::CpuLimit(limit) = found.list[0].finding else { panic!("{:?}", found.list) };
     assert_eq!((limit.stalls, limit.all_stalls, limit.throttled_share), (30, 31, Some(0.9)));
-    // Throttled time is a part of the waiting: nothing is told twice.
+    // Throttled time is a part of the waiting: nothing is counted twice.
     assert_eq!(found.list[0].lost_ns, 30 * 640 * MS);
     assert!(
         !found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_))),
@@ -221,7 +221,7 @@ fn starting_and_stopping_are_no_stalls() {
     let found = findings(&profile, &Selection::default());
     assert_eq!((&found.list[..], &found.turns.stalls[..]), (&[][..], &[][..]));
     assert_eq!((found.turns.runs.len(), found.turns.runs[0].is_all), (1, false));
-    assert_eq!(found.turns.stops.len(), 1, "both loops of a process tell the same stop");
+    assert_eq!(found.turns.stops.len(), 1, "both loops of a process report the same stop");
     let script =
         Service::new(1).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]).done();
     assert!(turns(&script, &Selection::default()).runs[0].is_all);
@@ -239,7 +239,7 @@ fn loops_that_were_not_watched_are_counted() {
     service.builder.set_role(service.worker, profile::Role::Worker);
     let turns = views::turns(&service.done(), &Selection::default());
     assert_eq!((turns.loops.len(), turns.watched().count()), (2, 1));
-    // Nothing is said where nothing is known.
+    // Nothing is reported where nothing is known.
     assert_eq!(views::turns(&Service::new(10).done(), &Selection::default()).loops, []);
 }
 
@@ -270,7 +270,7 @@ fn garbage_collection_is_judged_by_what_the_loop_lost() {
     let service = Service::new(10).watched(5 * SECOND);
     let (main, helper) = (service.main, service.helper);
     let service = service.ran(main, &[TIMERS, RENDER], 0, 3_600 * MS);
-    // Ten milliseconds each: no pause that can be told.
+    // Ten milliseconds each: no pause that can be seen.
     let collect = |service: Service, row: u64| {
         service.ran(main, &[TIMERS, RENDER, MARK_COMPACT], 4 * SECOND + row * 100 * MS, INTERVAL)
     };
@@ -306,7 +306,7 @@ fn a_loop_full_of_short_turns_is_saturated() {
         findings(&Service::new(10).watched(3 * SECOND).done(), &Selection::default()).list,
         []
     );
-    // Where long turns took the time, they are told instead.
+    // Where long turns took the time, they are reported instead.
     let stalled = Service::new(10).watched(SECOND);
     let stalled = stalled.turn(TurnKind::Turn, 0, 8 * SECOND, [8 * SECOND, 0, 0]).done();
     let found = findings(&stalled, &Selection::default());

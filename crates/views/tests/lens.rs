@@ -117,7 +117,7 @@ const TIMER: Row = (
 );
 
 #[test]
-fn each_lens_shows_what_it_says() {
+fn each_lens_shows_what_it_promises() {
     let rows = [
         (Lens::Code, "timer ▸ poll;express ▸ 2 frames;draw;garbage collection 3"),
         (Lens::Packages, "timer ▸ poll;a;b;draw;garbage collection 3"),

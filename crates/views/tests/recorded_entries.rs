@@ -8,7 +8,7 @@ use std::path::Path;
 use profile::{FunctionId, Profile, StackId};
 use views::{Entries, Selection, entries, weigh};
 
-/// A case, a function that works, what asked for its work, and how many of a hundred samples must say so.
+/// A case, a function that works, what asked for its work, and how many of a hundred samples must show it.
 type Row = (&'static str, &'static str, &'static str, u64);
 
 const ROWS: &[Row] = &[

@@ -1,10 +1,10 @@
-//! What the report says, word for word: sentences, findings, what the page is told, and what changed between two
+//! What the report says, word for word: sentences, findings, what the page gets, and what changed between two
 //! recordings.
 
 use profile::{AwaitCounts, FunctionId, Profile, Role, TurnKind};
 use views::{
-    Compared, Comparison, Figure, Measure, Report, Selection, compare, compare_all, gist, said,
-    weigh_busy,
+    Compared, Comparison, Figure, Measure, Report, Selection, compare, compare_all, gist,
+    page_report, weigh_busy,
 };
 
 use crate::service::*;
@@ -126,16 +126,16 @@ fn a_cpu_limit_comes_with_its_largest_users() {
 }
 
 #[test]
-fn cautions_are_told_from_what_is_well() {
+fn cautions_are_distinguished_from_what_is_well() {
     let mut service = Service::new(2);
     service.builder.meta().losses.lost = 50;
     service.builder.meta().losses.hidden_kernel_ns = 200 * MS;
     service.builder.meta().losses.notes.push("the recorder was stopped".to_owned());
     let main = service.main;
     let profile = service.ran(main, &[TIMERS, RENDER], 0, SECOND).done();
-    let said = said(&profile);
+    let page = page_report(&profile);
     let cautions: Vec<(&str, bool)> =
-        said.sentences.iter().map(|it| (it.text.as_str(), it.is_caution)).collect();
+        page.sentences.iter().map(|it| (it.text.as_str(), it.is_caution)).collect();
     assert_eq!(
         cautions,
         [
@@ -146,20 +146,20 @@ fn cautions_are_told_from_what_is_well() {
             ),
         ]
     );
-    assert_eq!(said.warnings, ["the recorder was stopped"]);
+    assert_eq!(page.warnings, ["the recorder was stopped"]);
 }
 
-/// One line of quality: how well entries are known is told with the entries, unless much is not known.
+/// One line of quality: how well entries are known is reported with the entries, unless much is not known.
 #[test]
-fn callers_across_await_are_told_with_the_entries() {
-    let told = |late: u64| {
+fn callers_across_await_are_reported_with_the_entries() {
+    let page = |late: u64| {
         let mut service = Service::new(2);
         let awaits = AwaitCounts { read: 40, inferred: 50 - late, late, ..AwaitCounts::default() };
         service.builder.meta().losses.awaits = awaits;
         let main = service.main;
-        said(&service.ran(main, &[TIMERS, RENDER], 0, SECOND).done())
+        page_report(&service.ran(main, &[TIMERS, RENDER], 0, SECOND).done())
     };
-    let calm = told(10);
+    let calm = page(10);
     assert_eq!(calm.sentences.len(), 1, "{:?}", calm.sentences);
     assert_eq!(
         calm.notes,
@@ -168,45 +168,45 @@ fn callers_across_await_are_told_with_the_entries() {
         ]
     );
     let caution = "Callers across await are not known for 30 % of all samples: these stand alone, as “after await”.";
-    let sentences = told(30).sentences;
+    let sentences = page(30).sentences;
     assert_eq!((sentences[1].text.as_str(), sentences[1].is_caution), (caution, true));
 }
 
 #[test]
-fn the_page_is_told_what_the_report_says() {
+fn the_page_shows_what_the_report_says() {
     let profile = waiting()
         .turn(TurnKind::Turn, 20 * SECOND + 500 * MS, 200 * MS, [10 * MS, 180 * MS, 170 * MS])
         .done();
     let report = report(&profile, &Selection::default());
-    let said = said(&profile);
-    assert_eq!((&said.headline, &said.closing), (&report.headline, &report.closing));
+    let page = page_report(&profile);
+    assert_eq!((&page.headline, &page.closing), (&report.headline, &report.closing));
     let findings: Vec<(&str, &Vec<String>)> =
         report.findings.iter().map(|row| (row.id, &row.text)).collect();
-    let told: Vec<(&str, &Vec<String>)> =
-        said.findings.iter().map(|row| (row.id, &row.text)).collect();
-    assert_eq!(told, findings);
-    assert_eq!(said.stalls.len(), report.stalls.len());
+    let on_page: Vec<(&str, &Vec<String>)> =
+        page.findings.iter().map(|row| (row.id, &row.text)).collect();
+    assert_eq!(on_page, findings);
+    assert_eq!(page.stalls.len(), report.stalls.len());
     assert_eq!(
-        said.stalls[0].text,
+        page.stalls[0].text,
         "304 ms at 0.000 s, waiting for a child process: execSync in deployStatus"
     );
-    let last = said.stalls.last().unwrap();
+    let last = page.stalls.last().unwrap();
     assert_eq!(last.text, "200 ms at 20.500 s, held back by the CPU limit");
     assert_eq!(last.function, None, "the CPU limit accuses no function");
-    assert_eq!((said.stalls[0].kind, last.kind), ("blocked", "throttled"));
-    assert!(said.busy.is_empty(), "the loop was watched");
+    assert_eq!((page.stalls[0].kind, last.kind), ("blocked", "throttled"));
+    assert!(page.busy.is_empty(), "the loop was watched");
 }
 
 #[test]
-fn the_page_is_told_where_each_finding_is() {
+fn the_page_knows_where_each_finding_is() {
     let service = waiting();
     let main = service.main;
     let profile = service
         .turn(TurnKind::Turn, 20 * SECOND + 500 * MS, 200 * MS, [10 * MS, 180 * MS, 170 * MS])
         .turn(TurnKind::Stopped, 25 * SECOND + 500 * MS, 300 * MS, [0, 0, 0])
         .done();
-    let said = said(&profile);
-    let found = |id: &str| said.findings.iter().find(|row| row.id == id).unwrap();
+    let page = page_report(&profile);
+    let found = |id: &str| page.findings.iter().find(|row| row.id == id).unwrap();
     let child = found("sync-child-process");
     assert_eq!((child.threads.as_slice(), child.spans.len()), ([main].as_slice(), 30));
     assert!(child.spans.iter().all(|span| (span.thread, span.duration_ns()) == (main, 304 * MS)));
@@ -216,18 +216,18 @@ fn the_page_is_told_where_each_finding_is() {
     assert!(limit.threads.is_empty() && limit.function.is_none(), "it is about the process");
     let [span] = limit.spans[..] else { panic!("{:?}", limit.spans) };
     assert_eq!((span.start_ns, span.duration_ns()), (20 * SECOND + 500 * MS, 200 * MS));
-    let [stop] = said.stops[..] else { panic!("{:?}", said.stops) };
+    let [stop] = page.stops[..] else { panic!("{:?}", page.stops) };
     assert_eq!((stop.start_ns, stop.duration_ns()), (25 * SECOND + 500 * MS, 300 * MS));
 }
 
 #[test]
-fn the_page_is_told_which_seconds_were_throttled() {
+fn the_page_knows_which_seconds_were_throttled() {
     let service = Service::new(10).watched(SECOND).counted(300 * MS, 650 * MS, Some((9, 640 * MS)));
-    let said = said(&service.done());
+    let page = page_report(&service.done());
     let held_back: Vec<(u64, u64)> =
-        said.throttled.iter().map(|row| (row.start_ns / SECOND, row.throttled_ns)).collect();
+        page.throttled.iter().map(|row| (row.start_ns / SECOND, row.throttled_ns)).collect();
     assert_eq!(held_back, (0..10).map(|second| (second, 640 * MS)).collect::<Vec<_>>());
-    assert!(views::said(&Service::new(2).done()).throttled.is_empty());
+    assert!(page_report(&Service::new(2).done()).throttled.is_empty());
 }
 
 #[test]
@@ -245,7 +245,8 @@ fn a_function_keeps_its_name_in_a_sentence() {
     let report = report(&profile, &Selection::default());
     let expected = "19 of 19 samples in cloneDeep (lodash/cloneDeep.js:3).";
     assert!(texts(&report).contains(&expected), "{:?}", texts(&report));
-    let words: Vec<String> = said(&profile).stalls.into_iter().map(|stall| stall.text).collect();
+    let words: Vec<String> =
+        page_report(&profile).stalls.into_iter().map(|stall| stall.text).collect();
     assert_eq!(
         words,
         ["190 ms at 0.000 s in cloneDeep", "180 ms at 1.000 s in (anonymous) a.js:7"]
@@ -253,7 +254,7 @@ fn a_function_keeps_its_name_in_a_sentence() {
 }
 
 #[test]
-fn the_page_is_told_more_findings_than_the_report_shows() {
+fn the_page_gets_more_findings_than_the_report_shows() {
     let mut service = Service::new(30).watched(25 * SECOND);
     let main = service.main;
     let names = ["one", "two", "three", "four", "five", "six", "seven"];
@@ -264,8 +265,8 @@ fn the_page_is_told_more_findings_than_the_report_shows() {
         service = service.turn(TurnKind::Turn, start, length, [length, 0, 0]);
         service = service.ran(main, &[TIMERS, code], start, length);
     }
-    let said = said(&service.done());
-    let starts: Vec<u64> = said.findings.iter().map(|row| row.spans[0].start_ns / SECOND).collect();
+    let page = page_report(&service.done());
+    let starts: Vec<u64> = page.findings.iter().map(|row| row.spans[0].start_ns / SECOND).collect();
     assert_eq!(starts, [0, 2, 4, 6, 8, 10, 12]);
     assert_eq!(views::report::more_findings(2), "… and 2 more; report -n 0 shows all");
 }
@@ -281,10 +282,10 @@ fn a_loop_that_was_not_watched_is_busy_without_a_pause() {
         .ran(main, &[TIMERS, POLL], 2 * SECOND, 300 * MS)
         .ran(helper, &[MARK_COMPACT], 0, SECOND)
         .done();
-    let said = said(&profile);
-    let texts: Vec<&str> = said.busy.iter().map(|row| row.text.as_str()).collect();
+    let page = page_report(&profile);
+    let texts: Vec<&str> = page.busy.iter().map(|row| row.text.as_str()).collect();
     assert_eq!(texts, ["300 ms at 2.000 s in poll", "200 ms at 1.000 s in render"]);
-    assert!(said.watched.is_empty() && said.stalls.is_empty());
+    assert!(page.watched.is_empty() && page.stalls.is_empty());
 }
 
 /// Ten seconds in which `render` has a part of each second, and `poll` the rest.
@@ -313,7 +314,7 @@ fn changes(comparison: &Comparison) -> Vec<(&str, &str, &str)> {
 }
 
 #[test]
-fn what_changed_between_two_recordings_is_told_from_noise() {
+fn what_changed_between_two_recordings_is_distinguished_from_noise() {
     let (before, now) = (shop(20, None, 12), shop(50, Some(CLONE), 14));
     let loops = compare(&before, &now, Compared::Loops, Measure::Rate);
     assert_eq!(
@@ -363,7 +364,7 @@ fn a_fix_leaves_the_rest_as_it_was() {
     assert_eq!(fixed.text, "The main loop used 0.40 cores less (44 %): 0.90 before, 0.50 after.");
     assert_eq!(changes(&fixed), [("render", "less", "−0.40 cores, 0.50 → 0.10")]);
     let shares = compare(&before, &now, Compared::Loops, Measure::Share);
-    assert_eq!(shares.text, fixed.text, "the whole is told as rates");
+    assert_eq!(shares.text, fixed.text, "the whole is given as rates");
     assert_eq!(shares.changes.len(), 2, "{:?}", shares.changes);
 }
 

@@ -1,6 +1,6 @@
-//! Which requests are answered. Pages of other sites can make a browser ask us (Host, Origin and Sec-Fetch-Site tell),
-//! and other users of this machine can ask us themselves (the code and the cookie tell). A client without the cookie
-//! learns nothing, not even which requests have an answer.
+//! Which requests are answered. Pages of other sites can make a browser ask us (Host, Origin and Sec-Fetch-Site show
+//! it), and other users of this machine can ask us themselves (the code and the cookie show it). A client without the
+//! cookie learns nothing, not even which requests have an answer.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +39,7 @@ impl Gate {
         Ok((gate, code))
     }
 
-    /// Lets a request pass, or says what to answer instead. `is_stranger` tells whether another user's program asks.
+    /// Lets a request pass, or gives what to answer instead. `is_stranger` checks whether another user's program asks.
     pub(crate) fn check(
         &self,
         request: &Request,

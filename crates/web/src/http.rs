@@ -62,7 +62,7 @@ impl Response {
     }
 }
 
-/// What every answer says: keep nothing, guess nothing, send no referrer, show it in no other page.
+/// The headers of every answer: keep nothing, guess nothing, send no referrer, show it in no other page.
 const ALWAYS: &str = "Cache-Control: no-store\r\n\
     X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
@@ -91,7 +91,7 @@ enum HeadError {
     Gone,
 }
 
-/// All bytes up to the empty line, which is not among them; nothing where the other side says nothing.
+/// All bytes up to the empty line, which is not among them; nothing where the other side sends nothing.
 fn read_head(stream: &mut TcpStream, deadline: Instant) -> Result<Vec<u8>, HeadError> {
     let mut head = Vec::new();
     let mut part = [0; 2048];

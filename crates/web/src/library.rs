@@ -13,12 +13,12 @@ pub trait Library: Send + Sync {
     fn recording(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
 
     /// What the report says of a recording, as JSON.
-    fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
+    fn report(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
 
-    /// What the list says of a recording, as JSON.
+    /// What the list shows of a recording, as JSON.
     fn gist(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
 
-    /// What is known of recordings by now: ids with what [`Library::gist`] says of them, as JSON. Reads nothing.
+    /// What is known of recordings by now: ids with what [`Library::gist`] answers for them, as JSON. Reads nothing.
     fn known_gists(&self) -> Arc<[u8]>;
 
     /// What the report says of a recording against an older one, as JSON.

@@ -1,11 +1,11 @@
-//! Which user's program is at the other end of a connection within this machine. The kernel tells, so a code that
+//! Which user's program is at the other end of a connection within this machine. The kernel knows, so a code that
 //! another user has read from a list of processes is of no use to them.
 
 use std::fs;
 use std::net::SocketAddr;
 
 /// Whether a program of another user than ours asks: not of root, who can see everything anyway, and not of the person
-/// who called sudo. Where the kernel tells nothing, the program counts as ours: the code is a secret.
+/// who called sudo. Where the kernel does not know, the program counts as ours: the code is a secret.
 pub(crate) fn is_stranger(theirs: SocketAddr, ours: SocketAddr) -> bool {
     let Some(uid) = user_of(theirs, ours) else { return false };
     let sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn the_kernel_tells_whose_socket_it_is() {
+    fn the_kernel_knows_whose_socket_it_is() {
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         assert_eq!(user_in(LIST, at(50000), at(8080)), Some(1001));
         assert_eq!(user_in(LIST, at(50001), at(8080)), Some(1002));

@@ -28,7 +28,7 @@ pub struct Inside<'a> {
     /// A .nodescope file of one chunk.
     pub profile: &'a [u8],
     /// What the report says of it, as JSON.
-    pub said: &'a str,
+    pub report: &'a str,
 }
 
 /// The page with a recording inside.
@@ -57,7 +57,7 @@ fn single_home() -> String {
     format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n")
 }
 
-/// `ending` tells two recordings of a page apart.
+/// `ending` distinguishes two recordings of a page.
 fn put_recording(data: &mut String, ending: &str, recording: Inside<'_>) {
     for piece in recording.profile.chunks(PIECE) {
         let _ =
@@ -65,7 +65,7 @@ fn put_recording(data: &mut String, ending: &str, recording: Inside<'_>) {
         data.push_str(&BASE64.encode_to_string(piece));
         data.push_str("</script>\n");
     }
-    put_json(data, &format!("report-words{ending}"), recording.said);
+    put_json(data, &format!("report-words{ending}"), recording.report);
 }
 
 /// No text in it can end the element.
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn inside(profile: &[u8]) -> Inside<'_> {
-        Inside { name: "", profile, said: "null" }
+        Inside { name: "", profile, report: "null" }
     }
 
     fn hex(bytes: &[u8]) -> String {
@@ -223,7 +223,7 @@ mod tests {
         let hostile = Inside {
             name: "</script><b>",
             profile: b"</script><img src=x>",
-            said: "[\"</script><!--\"]",
+            report: "[\"</script><!--\"]",
         };
         let page = single_file(hostile, "</title><script>alert(1)</script>\"'\u{1b}&");
         assert_eq!(page.matches("</script").count(), 3);

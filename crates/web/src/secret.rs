@@ -1,4 +1,4 @@
-//! Secrets that open the server: random, compared without telling how much of a guess was right.
+//! Secrets that open the server: random, compared without revealing how much of a guess was right.
 
 use std::io;
 

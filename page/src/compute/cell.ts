@@ -24,7 +24,7 @@ export function ownersOf(profile: Profile): Uint32Array {
   return own.map((id, stack) => (id === NONE ? functions[stack] : id));
 }
 
-/** The selection is that of the cell; `isIn` says which threads are in its band. */
+/** The selection is that of the cell; `isIn` marks which threads are in its band. */
 export function cellFacts(
   profile: Profile,
   selection: Selection,

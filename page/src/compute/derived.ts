@@ -365,7 +365,7 @@ export class Derived {
 
   loops(state: State): Loops {
     const { threads } = this.selection(state);
-    return this.once("loops", keyOf(state, "threads"), () => loopsOf(this.profile.said, threads));
+    return this.once("loops", keyOf(state, "threads"), () => loopsOf(this.profile.report, threads));
   }
 
   /** Those of the range that is selected. */

@@ -2,7 +2,7 @@
 // marked. The rule stands in docs/page.md ("Before and after"), and crates/views/src/compare has the same one.
 
 import { type Lane, NONE, type Profile, samplesIn } from "../data/model.ts";
-import type { Verdict } from "../data/said.ts";
+import type { Verdict } from "../data/report.ts";
 import { forEachRow, type Range, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 
 /** Half-open, in the order of time. */
@@ -216,7 +216,7 @@ function sized(spread: Spread, { size }: Spread): Spread {
   return spread.size > 0 ? spread : { ...spread, size };
 }
 
-/** How all of them changed; noise can be told only from samples that were counted and have a time. */
+/** How all of them changed; noise is known only from samples that were counted and have a time. */
 export function changesOf(profile: Profile, before: Side, now: Side, things: Things, measure: Measure): Change[] {
   const [was, is] = [before, now].map((side) => spreadOf(profile, side, things, measure));
   const isCounted = [before, now].every(

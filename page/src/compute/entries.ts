@@ -2,7 +2,7 @@
 // decided by crates/views (crates/views/src/entries.rs).
 
 import type { Profile } from "../data/model.ts";
-import type { SaidEntry } from "../data/said.ts";
+import type { ReportEntry } from "../data/report.ts";
 import { type KeySums, type StackSums, sumByKey } from "../select/selection.ts";
 
 export interface EntrySum {
@@ -10,12 +10,12 @@ export interface EntrySum {
   key: string;
   weight: number;
   samples: number;
-  /** The part of the weight of which other samples told the entry. */
+  /** The part of the weight whose entry was inferred from other samples. */
   inferred: number;
 }
 
 export interface EntryRow extends EntrySum {
-  entry: SaidEntry;
+  entry: ReportEntry;
 }
 
 export interface EntryGroup extends EntrySum {
@@ -27,23 +27,23 @@ export interface EntryGroup extends EntrySum {
 }
 
 /** One entry, whether it was inferred or not. */
-export function keyOfEntry({ kind, function: id, text }: SaidEntry): string {
+export function keyOfEntry({ kind, function: id, text }: ReportEntry): string {
   return `${kind}.${id ?? text}`;
 }
 
 /** Sums by the rows of the list of entries; null where nothing is known of entries. */
 export function sumEntries(profile: Profile, sums: StackSums, reuse?: KeySums | null): KeySums | null {
-  const { said, entries } = profile;
-  if (!said || !entries) return null;
+  const { report, entries } = profile;
+  if (!report || !entries) return null;
   // Samples without a stack are no JavaScript.
-  const keys = { of: entries, none: 0, count: said.entries.list.length };
+  const keys = { of: entries, none: 0, count: report.entries.list.length };
   return sumByKey(profile, sums, keys, reuse ?? undefined);
 }
 
 /** The kinds by their weight, the heaviest first; what is not JavaScript comes last. */
-export function entriesOf({ said }: Profile, sums: KeySums | null): EntryGroup[] {
-  if (!said || !sums) return [];
-  const { list } = said.entries;
+export function entriesOf({ report }: Profile, sums: KeySums | null): EntryGroup[] {
+  if (!report || !sums) return [];
+  const { list } = report.entries;
   const { weight, samples } = sums;
   const rows = list.map((entry, row) => {
     const inferred = entry.is_inferred ? weight[row] : 0;
@@ -80,9 +80,9 @@ function add(sum: EntrySum, { weight, samples, inferred }: EntrySum): void {
 }
 
 /** For each stack 1 or 0: whether its entry, or the kind of it, is the chosen one; null where all are. */
-export function askedBy({ said, entries, stacks }: Profile, chosen: string): Uint8Array | null {
-  if (chosen === "" || !said || !entries) return null;
-  const isMeant = said.entries.list.map((entry) => Number(entry.kind === chosen || keyOfEntry(entry) === chosen));
+export function askedBy({ report, entries, stacks }: Profile, chosen: string): Uint8Array | null {
+  if (chosen === "" || !report || !entries) return null;
+  const isMeant = report.entries.list.map((entry) => Number(entry.kind === chosen || keyOfEntry(entry) === chosen));
   const asked = new Uint8Array(stacks.parent.length);
   for (let stack = 0; stack < entries.length; stack++) asked[stack] = isMeant[entries[stack]];
   return asked;

@@ -6,7 +6,7 @@ import type { TopBy } from "../select/state.ts";
 import type { Search } from "./search.ts";
 import type { Kinds, TopRow } from "./top.ts";
 
-/** What tells rows of one list apart. */
+/** What distinguishes rows of one list. */
 export function rowKey({ key, line }: Pick<TopRow, "key" | "line">): string {
   return `${key}:${line}`;
 }

@@ -34,7 +34,7 @@ export interface Measure {
 
 export function measureOf({ name, unit, counted, equal }: Lane, total: number): Measure {
   const event = { name: name.replace(MODIFIERS, ""), size: 1, bySamples: false };
-  // One event a sample: its own name says more.
+  // One event a sample: its own name is more precise.
   if (unit === "event" && equal === 1) return event;
   if (unit === "count" || (counted && equal > 0)) return { name: "samples", size: 1, bySamples: true };
   const sizes = unit === "ns" ? TIMES : unit === "bytes" ? BYTES : null;

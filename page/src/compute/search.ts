@@ -12,7 +12,7 @@ import {
   type Profile,
   rawOf,
 } from "../data/model.ts";
-import type { SaidEntry } from "../data/said.ts";
+import type { ReportEntry } from "../data/report.ts";
 import { entryOf, kindOfBox } from "./lens/virtual.ts";
 import { ignoresCase, withoutFlags } from "./smart-case.ts";
 
@@ -30,7 +30,7 @@ export interface Search {
   functions: Uint8Array;
   /** For each function 1 or 0: whether its name, file and package match. */
   named: Uint8Array;
-  /** Whether it says what must have asked for the work. */
+  /** Whether it names what must have asked for the work. */
   isOfEntry: boolean;
   /** For each category 1 or 0; null for all. */
   categories: Uint8Array | null;
@@ -62,7 +62,7 @@ export function searchFor(profile: Profile, text: string): Search | string | nul
   };
 }
 
-/** Whether a box is one that matches; whether an entry asked for it, its weight says. */
+/** Whether a box is one that matches; its weight shows whether an entry asked for it. */
 export function isMatch({ functions, categories }: Search, box: { function: number; category: number }): boolean {
   return box.function !== NONE && functions[box.function] === 1 && categories?.[box.category] !== 0;
 }
@@ -118,7 +118,7 @@ function entriesAmong(profile: Profile, terms: Terms): Uint8Array {
   });
 }
 
-function entryText(profile: Profile, { kind, text, function: id }: SaidEntry): string {
+function entryText(profile: Profile, { kind, text, function: id }: ReportEntry): string {
   return `${kind} ${text} ${id === null ? "" : functionPlace(profile, id)}`;
 }
 
@@ -142,7 +142,7 @@ function stacksOf(profile: Profile, terms: Terms, named: Uint8Array, categories:
 function askedFor(profile: Profile, terms: Terms): Uint8Array | null {
   const expressions = terms.get("entry");
   if (!expressions) return null;
-  const list = profile.said?.entries.list ?? [];
+  const list = profile.report?.entries.list ?? [];
   return list.length === 0
     ? new Uint8Array(1)
     : Uint8Array.from(list, (entry) => Number(isAny(expressions, entryText(profile, entry))));

@@ -3,7 +3,7 @@
 import { IDLE, type Profile, ROLES } from "../data/model.ts";
 import { forRows, rowsOf, type Selection, type Summed, stepsTo } from "../select/selection.ts";
 
-/** More bands than this cannot be told apart. */
+/** More bands than this cannot be distinguished. */
 export const MOST_BANDS = 12;
 
 /** A picture of its own in the heat map. */

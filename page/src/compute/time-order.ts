@@ -47,7 +47,7 @@ export function timeOrder(
     const isFound = raw !== NONE && matching?.[raw] === 1;
     if (column === lastPixel && !isGap) spans.count(isFound);
     else spans.add(stack, time, isFound);
-    // The weight says when the sampler was late, and when its rate was higher.
+    // The weight shows when the sampler was late, and when its rate was higher.
     length = lane.unit === "ns" ? lane.weight[row] || interval : interval;
     [lastPixel, lastTime] = [column, time];
   }
@@ -113,7 +113,7 @@ class Spans {
   }
 }
 
-/** Where the recording does not say its interval. */
+/** Where the recording does not give its interval. */
 function medianGap(profile: Profile, selection: Selection, thread: number): number {
   const lane = profile.lanes[selection.lane];
   const gaps: number[] = [];

@@ -10,7 +10,10 @@ import { kindOfBox } from "./lens/virtual.ts";
 import { versionsOf } from "./packages.ts";
 
 export interface TopRow {
-  /** A row of the table that the list is by; of an entry one of the list that was said; of a file 2 × source, or 2 × module + 1; of a line the source. */
+  /**
+   * A row of the table that the list is by; of an entry one of the report's list; of a file 2 × source, or
+   * 2 × module + 1; of a line the source.
+   */
   key: number;
   /** Of a line its number; of a package the string of its version + 1, or 0. */
   line: number;
@@ -178,8 +181,8 @@ export function topOfThreads(profile: Profile, selection: Selection, by: TopBy):
 }
 
 /** As rows of a list: the first entry of each kind and function, with the weight of all. */
-export function topOfEntries({ said }: Profile, groups: readonly EntryGroup[]): TopRow[] {
-  const keys = said?.entries.list.map(keyOfEntry) ?? [];
+export function topOfEntries({ report }: Profile, groups: readonly EntryGroup[]): TopRow[] {
+  const keys = report?.entries.list.map(keyOfEntry) ?? [];
   return groups.flatMap(({ rows }) =>
     rows.map(({ key, weight, samples }) => ({
       key: keys.indexOf(key),

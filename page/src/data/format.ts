@@ -1,5 +1,5 @@
-// What docs/file-format.md says, as types and tables: the header of a recording, its columns, and which of them refer
-// to rows of which table.
+// What docs/file-format.md defines, as types and tables: the header of a recording, its columns, and which of them
+// refer to rows of which table.
 
 export type Column = Uint8Array | Uint32Array | Float64Array;
 
@@ -92,7 +92,7 @@ export function required<T>(column: T | undefined, name: string): T {
   return column;
 }
 
-/** The high half of the first number whose neighbours doubles do not tell apart. */
+/** The high half of the first number whose neighbours doubles do not distinguish. */
 const INEXACT = 2 ** 21;
 
 /** Whether doubles hold these numbers of 64 bits exactly. */

@@ -20,7 +20,7 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     logical: later(row.logical, stack),
     physical: later(row.physical, stack),
   }));
-  const { durationNs, startMs, said } = before;
+  const { durationNs, startMs, report } = before;
   const intervalNs = before.meta.interval_ns ?? null;
   return {
     ...now,
@@ -30,7 +30,7 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     processes: [...now.processes, ...before.processes],
     threads: [...now.threads, ...threads],
     lanes: [...now.lanes, ...lanes],
-    other: { id, name, lane, thread, durationNs, startMs, intervalNs, said },
+    other: { id, name, lane, thread, durationNs, startMs, intervalNs, report },
     functions: bothFunctions(now, before, functionOf, {
       strings: strings.of,
       sources: sources.of,
@@ -49,17 +49,21 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
 }
 
 /** What asked for the work in both; not known where it is known of one alone. */
-function bothEntries(now: Profile, before: Profile, functionOf: readonly number[]): Pick<Profile, "said" | "entries"> {
-  const { said, entries } = now;
-  if (!said || !entries || !before.said || !before.entries) return { said, entries: null };
-  const first = said.entries.list.length;
-  const added = before.said.entries.list.map((entry) => ({
+function bothEntries(
+  now: Profile,
+  before: Profile,
+  functionOf: readonly number[],
+): Pick<Profile, "report" | "entries"> {
+  const { report, entries } = now;
+  if (!report || !entries || !before.report || !before.entries) return { report, entries: null };
+  const first = report.entries.list.length;
+  const added = before.report.entries.list.map((entry) => ({
     ...entry,
     function: entry.function === null ? null : functionOf[entry.function],
   }));
-  const list = [...said.entries.list, ...added];
+  const list = [...report.entries.list, ...added];
   return {
-    said: { ...said, entries: { ...said.entries, list } },
+    report: { ...report, entries: { ...report.entries, list } },
     entries: behind(
       entries,
       before.entries.map((row) => row + first),
@@ -183,7 +187,7 @@ function byName(profile: Profile): Map<string, number[]> {
 }
 
 /**
- * The script, which the inspector tells as an address; or the binary's file name without its version, because two
+ * The script, which the inspector reports as an address; or the binary's file name without its version, because two
  * releases of Node stand in different folders.
  */
 function placeOf({ functions, sources, modules }: Profile, id: number): string {

@@ -1,7 +1,7 @@
 // Where recordings come from: a single file has one, a server all of a folder. The page knows nothing else of either.
 
 import type { Profile } from "./model.ts";
-import type { Compared, Gist } from "./said.ts";
+import type { Compared, Gist } from "./report.ts";
 
 /** A recording that can be opened. */
 export interface Listed {
@@ -12,8 +12,8 @@ export interface Listed {
   modifiedMs: number;
 }
 
-/** What the list says of a recording: its figures, why it cannot be shown, or why it has not been read. */
-export type Told = { gist: Gist } | { problem: string } | { unread: string };
+/** What the list shows of a recording: its figures, why it cannot be shown, or why it has not been read. */
+export type Summary = { gist: Gist } | { problem: string } | { unread: string };
 
 export interface Library {
   /** Whether the recordings are in the page itself: then there is no server to ask. */
@@ -38,8 +38,8 @@ export interface Catalog extends Library {
   places: string[];
   /** The recordings that there are now; null where nothing has changed since the last answer. */
   changed(): Promise<Listed[] | null>;
-  /** What the list says of the recordings that have been read by now, by their ids. */
-  known(): Promise<Record<string, Told>>;
-  /** What the list says of a recording, which is read for it. */
-  told(id: string): Promise<Told>;
+  /** What the list shows of the recordings that have been read by now, by their ids. */
+  known(): Promise<Record<string, Summary>>;
+  /** What the list shows of a recording, which is read for it. */
+  summary(id: string): Promise<Summary>;
 }

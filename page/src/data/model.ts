@@ -1,7 +1,7 @@
 // What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
 
 import { type Column, type Meta, NONE, type Payload, required } from "./format.ts";
-import type { Said } from "./said.ts";
+import type { Report } from "./report.ts";
 
 export { NONE } from "./format.ts";
 
@@ -93,7 +93,7 @@ export interface Watched {
 export interface Virtual {
   /** Roots of work that no JavaScript of the user asked for. */
   roots: number;
-  /** What asked for the work, in the order of the list that was said. */
+  /** What asked for the work, in the order of the report's list. */
   entries: number;
   /** Runs of package frames. */
   packages: number;
@@ -109,13 +109,13 @@ export interface Other {
   startMs: number | null;
   /** The time between two samples, where it is known. */
   intervalNs: number | null;
-  said: Said | null;
+  report: Report | null;
 }
 
 export interface Profile {
   meta: Meta;
-  /** What the report says of it; null where the page was not told. */
-  said: Said | null;
+  /** What the report says of it; null where the page has none. */
+  report: Report | null;
   strings: string[];
   sources: string[];
   modules: string[];
@@ -152,7 +152,7 @@ export interface Profile {
     /** Of a box that is a run of package frames, the most of them on a stack; else 0. Null without a lens. */
     run: Uint32Array | null;
   };
-  /** Of each stack the row of what asked for its work, in the list that was said; null where that is not known. */
+  /** Of each stack the row of what asked for its work, in the list of the report; null where that is not known. */
   entries: Uint32Array | null;
   /** Whether some stacks are known with what awaits them. */
   hasAwaits: boolean;
@@ -172,7 +172,7 @@ export function rawOf(profile: Profile): Profile {
   return profile.raw ?? profile;
 }
 
-export function profileOf(origin: Payload, said: Said | null = null): Profile {
+export function profileOf(origin: Payload, report: Report | null = null): Profile {
   const { header, columns } = origin;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   /** Columns of a table by their names. */
@@ -202,7 +202,7 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
   const { meta } = header;
   return {
     meta,
-    said,
+    report,
     strings: header.strings,
     sources: header.sources.map((row) => text(row.path)),
     modules: header.modules.map((row) => text(row.name)),
@@ -219,7 +219,7 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
     functions: { ...functions, version },
     frames,
     stacks: { ...stacks, call, function: ids, listed: ids, box: stacks.category, run: null },
-    entries: said ? entriesOf(said, stacks.parent.length) : null,
+    entries: report ? entriesOf(report, stacks.parent.length) : null,
     hasAwaits: awaited !== undefined,
     lineTicks: table("line_ticks", "stack line ticks"),
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
@@ -230,8 +230,8 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
   };
 }
 
-/** Of each stack the row of its entry; null where these are not the stacks that were told of. */
-function entriesOf({ entries }: Said, size: number): Uint32Array | null {
+/** Of each stack the row of its entry; null where these are not the stacks of the report. */
+function entriesOf({ entries }: Report, size: number): Uint32Array | null {
   const rows = new Uint32Array(size);
   const runs = entries?.runs ?? [];
   let at = 0;
@@ -277,17 +277,17 @@ export function functionName(profile: Profile, id: number): string {
   return profile.strings[profile.functions.name[id]] ?? "";
 }
 
-/** Where many have no name, the place tells them apart. */
+/** Where many have no name, the place distinguishes them. */
 export function functionWords(profile: Profile, id: number): string {
   const name = functionName(profile, id) || "(anonymous)";
   return name === "(anonymous)" ? `${name} ${functionPlace(profile, id).replace(/.*\//, "")}`.trim() : name;
 }
 
-/** The script or, for native code, the binary; as the report says it. */
+/** The script or, for native code, the binary; as the report names it. */
 export function functionFile(profile: Profile, id: number): string {
   const { source, module, line } = profile.functions;
   if (source[id] !== NONE) return profile.sources[source[id]];
-  // Generated code that has a position but no script: "[JIT]:1" would say nothing.
+  // Generated code that has a position but no script: "[JIT]:1" would mean nothing.
   return module[id] !== NONE && line[id] === 0 ? profile.modules[module[id]] : "";
 }
 

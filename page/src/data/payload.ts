@@ -68,11 +68,11 @@ async function decodeGrowing(file: Uint8Array, view: DataView): Promise<Payload>
   const growing = new Growing();
   const broken = count < parts.length ? `damaged at byte ${parts[count].at}: ${BROKEN}` : damage;
   const { taken, error } = takeParts(growing, parts.slice(0, count), bytes);
-  const told = error || broken;
-  if (taken === 0) throw new Error(told);
+  const problem = error || broken;
+  if (taken === 0) throw new Error(problem);
   const payload = growing.finish();
   const { meta } = payload.header;
-  if (told) meta.losses = { ...meta.losses, damage: [...(meta.losses?.damage ?? []), told] };
+  if (problem) meta.losses = { ...meta.losses, damage: [...(meta.losses?.damage ?? []), problem] };
   return payload;
 }
 

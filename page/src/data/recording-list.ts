@@ -1,7 +1,7 @@
 // The rows of the list: what there is now, and what has been read of it. A recording is read once, and again when its
 // file has changed; one that grows is read again and again, but only for a small part of the time.
 
-import type { Catalog, Listed, Told } from "./library.ts";
+import type { Catalog, Listed, Summary } from "./library.ts";
 
 /** Something that is done again waits for so many times as long as it took: it costs a twentieth of the time. */
 export const REST = 20;
@@ -13,9 +13,9 @@ const GROWING = /\.part$/;
 
 export interface Row extends Listed {
   /** What was read of it last; null where nothing has been. */
-  told: Told | null;
+  summary: Summary | null;
   /** The state of the file that this is of. */
-  toldOf: string;
+  summaryOf: string;
   isAsked: boolean;
   /** When it was read last, and how long that took. */
   readAt: number;
@@ -39,7 +39,7 @@ export class RecordingList {
   async fill(): Promise<void> {
     const known = await this.library.known();
     for (const row of this.rows) {
-      if (known[row.id]) Object.assign(row, { told: known[row.id], toldOf: stateOf(row) });
+      if (known[row.id]) Object.assign(row, { summary: known[row.id], summaryOf: stateOf(row) });
     }
   }
 
@@ -54,7 +54,8 @@ export class RecordingList {
     const rows = new Map(this.rows.map((row) => [row.id, row]));
     this.rows = listed.map((its) => {
       const row = rows.get(its.id);
-      if (!row) return { ...its, told: null, toldOf: "", isAsked: false, readAt: 0, tookMs: 0, changedAt: Number.NaN };
+      if (!row)
+        return { ...its, summary: null, summaryOf: "", isAsked: false, readAt: 0, tookMs: 0, changedAt: Number.NaN };
       if (stateOf(row) !== stateOf(its)) row.changedAt = this.now();
       return Object.assign(row, its);
     });
@@ -67,12 +68,12 @@ export class RecordingList {
 
   /** How many have not been read at all. */
   get unread(): number {
-    return this.rows.filter(({ told }) => !told).length;
+    return this.rows.filter(({ summary }) => !summary).length;
   }
 
   private isDue(row: Row): boolean {
-    if (row.isAsked || row.toldOf === stateOf(row)) return false;
-    return !row.told || this.now() - row.readAt >= Math.max(INTERVAL_MS, REST * row.tookMs);
+    if (row.isAsked || row.summaryOf === stateOf(row)) return false;
+    return !row.summary || this.now() - row.readAt >= Math.max(INTERVAL_MS, REST * row.tookMs);
   }
 
   /** Reads a recording for its row. */
@@ -80,8 +81,8 @@ export class RecordingList {
     const [start, state] = [this.now(), stateOf(row)];
     row.isAsked = true;
     try {
-      row.told = await this.library.told(row.id);
-      row.toldOf = state;
+      row.summary = await this.library.summary(row.id);
+      row.summaryOf = state;
     } finally {
       row.isAsked = false;
       row.readAt = this.now();

@@ -7,7 +7,7 @@ import { throughLens } from "../compute/lens/lens.ts";
 import { join } from "../data/join.ts";
 import type { Library, Listed } from "../data/library.ts";
 import { type Profile, withStacks } from "../data/model.ts";
-import type { Compared } from "../data/said.ts";
+import type { Compared } from "../data/report.ts";
 import type { Item } from "../select/selection.ts";
 import { fromHash, LENSES, type Lens, SIDES, type State, toHash, type View } from "../select/state.ts";
 import { errorText, h } from "./dom.ts";
@@ -55,7 +55,7 @@ export class App {
   private recording: Profile;
   /** What suits it, by the report (docs/page.md). */
   private readonly lensOfRecording: Lens;
-  /** By the parts of the state that say which stacks are shown. */
+  /** By the parts of the state that decide which stacks are shown. */
   private readonly kept = new Map<string, Profile>();
   private shownStacks = "";
   private isScheduled = false;
@@ -75,7 +75,7 @@ export class App {
     this.state = this.fromAddress();
     this.recording = own;
     // Without the report's words nothing is known of what asked for the work.
-    this.lensOfRecording = LENSES.find((lens) => lens === own.said?.lens) ?? "code";
+    this.lensOfRecording = LENSES.find((lens) => lens === own.report?.lens) ?? "code";
     this.profile = this.withLens();
     this.derived = new Derived(this.profile);
     this.show();

@@ -47,7 +47,7 @@ export function colorOfChange(verdict: string, change: number): Rgb {
   return change > 0 ? mix([250, 214, 206], [242, 92, 80]) : mix([210, 224, 250], [96, 152, 242]);
 }
 
-/** At night the same hues, a little darker; greys more so, because they tell least. */
+/** At night the same hues, a little darker; greys more so, because they matter least. */
 export function themed(color: Rgb, isDark: boolean): Rgb {
   if (!isDark) return color;
   const factor = Math.max(...color) - Math.min(...color) < 15 ? 0.68 : 0.84;

@@ -5,7 +5,7 @@ type Child = Node | string | null | false;
 interface Props {
   class?: string;
   title?: string;
-  /** Tells elements apart that are made anew, so that the focus stays. */
+  /** Identifies elements that are made anew, so that the focus stays. */
   key?: string;
   on?: Partial<{ [Name in keyof HTMLElementEventMap]: (event: HTMLElementEventMap[Name]) => void }>;
   /** Everything else is an attribute. */
@@ -26,8 +26,8 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Changes the words of what a screen reader listens to; the same words are not said again. */
-export function say(element: HTMLElement, text: string): void {
+/** Changes the text of an element that screen readers announce; the same text is not announced again. */
+export function announce(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
@@ -73,7 +73,7 @@ export function button(text: string, key: string, click: () => void, extra: Prop
   return element;
 }
 
-/** The head of a column; where it shows no text, what a screen reader says. */
+/** The head of a column; where it shows no text, what a screen reader reads out. */
 export function columnHead(text: string, style = "", unseen = ""): HTMLElement {
   const words = text ? h("span", {}, text) : h("span", { class: "unseen" }, unseen);
   return h("th", { class: style, scope: "col" }, words);
@@ -139,7 +139,7 @@ export function swatch(color: string): HTMLElement {
   return element;
 }
 
-/** What an error says. */
+/** The message of an error. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

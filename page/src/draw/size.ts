@@ -31,7 +31,7 @@ export class Size {
     observer.observe(element);
   }
 
-  /** For who knows that the element is about to change: the observer says it only after the layout. */
+  /** For a caller that knows that the element is about to change: the observer reports it only after the layout. */
   forget(): void {
     this.known = null;
   }

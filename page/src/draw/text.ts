@@ -84,7 +84,7 @@ function two(count: number, large: string, small: string): string {
   return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
 }
 
-/** Seconds as an axis says them: `90 s`, `12:30`, `2:05:00`. */
+/** Seconds as an axis shows them: `90 s`, `12:30`, `2:05:00`. */
 export function axisTime(s: number, longest: number): string {
   if (longest < 120) return `${Number(s.toFixed(3))} s`;
   const pad = (part: number) => String(Math.floor(part)).padStart(2, "0");

@@ -5,7 +5,7 @@ import { kindOfBox } from "../compute/lens/virtual.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { shortName } from "../compute/shorten.ts";
 import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile, ROLES } from "../data/model.ts";
-import type { Verdict } from "../data/said.ts";
+import type { Verdict } from "../data/report.ts";
 import type { Item, Range } from "../select/selection.ts";
 import type { App } from "./app.ts";
 import { percent, plural, points, RATE_UNITS, rate, rateChange, seconds, shown } from "./text.ts";
@@ -29,7 +29,7 @@ export function changeWords(app: App, change: Change): string[] {
   return unit === "cores" ? [before, after, size].map((text) => `${text}${RATE_UNITS[unit]}`) : [before, after, size];
 }
 
-/** The same for tables, whose heads say that it is cores or points. */
+/** The same for tables, whose heads state that it is cores or points. */
 export function changeNumbers({ derived, state }: App, { before, now }: Change): string[] {
   const unit = derived.against.rateUnit(state);
   if (!unit) return [percent(before), percent(now), points(now - before)];
@@ -85,7 +85,7 @@ export function sourceOf(profile: Profile, id: number): readonly [number, number
   return row === undefined || row === NONE ? null : [row, profile.functions.line[id]];
 }
 
-/** Whose samples shares are of: the report's shares of a loop are told from those of all threads. */
+/** Whose samples shares are of: the report's shares of a loop differ from those of all threads. */
 export function whose({ derived, profile, state }: App): string {
   const threads = derived.shownThreads(state);
   if (!threads) return "all threads";

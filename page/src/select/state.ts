@@ -63,7 +63,7 @@ export interface State {
   /** Of the heat map; 0 for as many as the samples can fill. */
   rows: number;
   bands: (typeof BANDS)[number];
-  /** What the colour of a cell of the heat map says. */
+  /** What the colour of a cell of the heat map means. */
   mapBy: (typeof MAP_BY)[number];
   isMapFolded: boolean;
   theme: "auto" | "light" | "dark";

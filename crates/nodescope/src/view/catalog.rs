@@ -105,7 +105,7 @@ impl Converted {
         };
         Ok(Self {
             bytes: bytes.into(),
-            report: json(&views::said(profile))?,
+            report: json(&views::page_report(profile))?,
             summary: Summary::of(profile),
             sources: profile.sources().iter().map(row).collect(),
         })
@@ -350,7 +350,7 @@ impl Library for Catalog {
         Ok(Arc::clone(&self.converted(id)?.bytes))
     }
 
-    fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+    fn report(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
         Ok(Arc::clone(&self.converted(id)?.report))
     }
 

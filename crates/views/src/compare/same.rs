@@ -16,8 +16,8 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// What is said of a row's function.
-    pub(super) fn say(
+    /// A text about a row's function, made by `words` from the profile that has it.
+    pub(super) fn text_of(
         &self,
         before: &Profile,
         now: &Profile,
@@ -73,7 +73,7 @@ fn by_name(profile: &Profile) -> BTreeMap<(String, String), Vec<FunctionId>> {
     groups
 }
 
-/// The script, which the inspector tells as an address; or the binary's file name without its version, because two
+/// The script, which the inspector reports as an address; or the binary's file name without its version, because two
 /// releases of Node stand in different folders.
 fn place(profile: &Profile, id: FunctionId) -> String {
     let function = profile.functions().row(id);

@@ -66,8 +66,8 @@ impl<'a> Side<'a> {
         Self { profile, lane, threads: mask, is_busy }
     }
 
-    /// Whether its samples were counted and have times: only then can noise be told.
-    pub(super) fn is_told(&self) -> bool {
+    /// Whether its samples were counted and have times: only then is noise known.
+    pub(super) fn is_noise_known(&self) -> bool {
         self.lane.is_some_and(|lane| lane.counted && lane.timed)
     }
 

@@ -1,5 +1,5 @@
-//! What is said of a comparison. The page says the same of what the user picks (`page/src/draw/compare/words.ts`), and
-//! a test compares both.
+//! The sentences about a comparison. The page writes the same of what the user picks
+//! (`page/src/draw/compare/words.ts`), and a test compares both.
 
 use super::RateUnit;
 use super::spread::Verdict;
@@ -37,8 +37,8 @@ pub(super) fn whole(
 }
 
 /// What stands before the changes.
-pub(super) fn intro(is_any: bool, is_told: bool) -> &'static str {
-    match (is_any, is_told) {
+pub(super) fn intro(is_any: bool, is_noise_known: bool) -> &'static str {
+    match (is_any, is_noise_known) {
         (false, _) => "No function changed by more than noise.",
         (true, true) => "Largest changes of own time, beyond noise:",
         (true, false) => "Largest changes of own time, noise unknown:",

@@ -15,7 +15,7 @@ pub struct EntryGroup {
     pub kind: EntryKind,
     /// Its part of the weight, from 0 to 1.
     pub share: f64,
-    /// The part of the weight of which other samples told the entry.
+    /// The part of the weight whose entry was inferred from other samples.
     pub inferred: f64,
     /// Its samples.
     pub samples: u64,
@@ -39,7 +39,7 @@ pub struct EntryRow {
     pub package: Option<String>,
     /// Its part of the weight, from 0 to 1.
     pub share: f64,
-    /// The part of the weight of which other samples told the entry.
+    /// The part of the weight whose entry was inferred from other samples.
     pub inferred: f64,
     /// Its samples.
     pub samples: u64,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::kind::EntryKind::{self, *};
 
-/// A frame that tells what asked for the work of the frames that it called.
+/// A frame that shows what asked for the work of the frames that it called.
 pub(super) struct Rule {
     /// The function's name; of native code what its symbol begins with.
     name: &'static str,
@@ -28,7 +28,7 @@ enum Place {
 /// Which entry of a caller the frame replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// Any: what is nearest to the work says most.
+    /// Any: what is nearest to the work is the most precise.
     Any,
     /// None, or start-up: a module that a request loads is the request's work.
     Startup,

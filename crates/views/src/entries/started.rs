@@ -5,7 +5,7 @@ use profile::{FunctionId, Profile, StackId, StringId};
 use rustc_hash::FxHashMap;
 
 use super::rules::{Meaning, Rule};
-use super::{EntryKind, EntryPoint, NOT_TOLD, Named, Path};
+use super::{EntryKind, EntryPoint, NOT_KNOWN, Named, Path};
 use crate::recursion::{NO_KIND, outermost};
 use crate::selection::Selection;
 
@@ -16,7 +16,7 @@ const FEWEST_SAMPLES: u64 = 5;
 /// What starts in a function whose entry was itself inferred is found in the second round.
 const ROUNDS: usize = 2;
 
-/// Fills in entries of stacks that tell none themselves.
+/// Fills in entries of stacks whose own frames show none.
 pub(super) fn infer(
     profile: &Profile,
     meanings: &[Meaning],
@@ -27,21 +27,21 @@ pub(super) fn infer(
     let can_be_inferred = |id: &StackId| {
         let path = &paths[id.index()];
         let has_link = profile.stacks().logical[id.index()].some().is_some();
-        let is_untold = rows[id.index()] == NOT_TOLD && !has_link;
-        is_untold && (path.is_resumed || path.is_bare) && path.root.some().is_some()
+        let is_unknown = rows[id.index()] == NOT_KNOWN && !has_link;
+        is_unknown && (path.is_resumed || path.is_bare) && path.root.some().is_some()
     };
-    let mut untold: Vec<StackId> = profile.stacks().ids().filter(can_be_inferred).collect();
-    if untold.is_empty() {
+    let mut unknown: Vec<StackId> = profile.stacks().ids().filter(can_be_inferred).collect();
+    if unknown.is_empty() {
         return;
     }
     let ended = ended(profile);
     let whole = whole(profile, meanings, &ended);
     let seen = Seen { profile, paths, ended, whole };
     // The heaviest first: the lighter ones then even out the proportions.
-    untold.sort_by_key(|id| (std::cmp::Reverse(seen.ended[id.index()]), *id));
+    unknown.sort_by_key(|id| (std::cmp::Reverse(seen.ended[id.index()]), *id));
     for round in 0..ROUNDS {
-        let started = Started::new(&seen, named, rows, &untold, round > 0);
-        started.fill_in(&seen, named, rows, &mut untold);
+        let started = Started::new(&seen, named, rows, &unknown, round > 0);
+        started.fill_in(&seen, named, rows, &mut unknown);
     }
 }
 
@@ -102,11 +102,11 @@ impl Started {
         seen: &Seen<'_>,
         named: &Named,
         rows: &[u32],
-        untold: &[StackId],
+        unknown: &[StackId],
         with_inferred: bool,
     ) -> Self {
         let mut wanted = vec![false; seen.profile.functions().len()];
-        untold.iter().for_each(|id| wanted[seen.paths[id.index()].root.index()] = true);
+        unknown.iter().for_each(|id| wanted[seen.paths[id.index()].root.index()] = true);
         let entry = |id: StackId| {
             let entry = named.list.get(rows[id.index()] as usize)?;
             (entry.kind.is_kept() && (with_inferred || !entry.is_inferred)).then_some(*entry)
@@ -149,10 +149,10 @@ impl Started {
         seen: &Seen<'_>,
         named: &mut Named,
         rows: &mut [u32],
-        untold: &mut Vec<StackId>,
+        unknown: &mut Vec<StackId>,
     ) {
         let mut parts: FxHashMap<FunctionId, Parts<'_>> = FxHashMap::default();
-        untold.retain(|id| {
+        unknown.retain(|id| {
             let root = seen.paths[id.index()].root;
             let under = self.under.get(&root).filter(|under| sum(under) >= FEWEST_SAMPLES);
             let Some(under) = under else { return true };

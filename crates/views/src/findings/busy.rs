@@ -17,12 +17,12 @@ const LONG_MEDIAN_NS: u64 = 10_000_000;
 /// A loop that is free for this part of the time takes half of all requests at once.
 const FREE_FOR_HALF: f64 = 0.5;
 /// If short turns have this part of the time, which is half of what makes a loop saturated: where long ones have more of
-/// it, these are told, and are what to mend.
+/// it, these are reported, and are what to mend.
 const SHORT_TURNS: f64 = 0.4;
 /// What costs at least this part of the other short turns can be the reason that the loop is saturated: less would be
 /// lost in what else there is to mend.
 const MUCH_OF_THE_REST: f64 = 0.5;
-/// A loop that was watched for less says little: a service that starts, or one large request, is busy for so long.
+/// A loop that was watched for less shows little: a service that starts, or one large request, is busy for so long.
 const LONG_ENOUGH_NS: u64 = 1_000_000_000;
 
 /// A loop that is busy with short turns.
@@ -61,8 +61,8 @@ fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Fo
     let worked_ns = busy_ns.saturating_sub(waited_ns);
     let busy = Busy { worked_ns, ..causes(facts, row) };
     // As a part of what was sampled: a thread that loses samples has less than it was busy.
-    let told_ns = sum_ns(earlier.iter().map(|found| found.finding.short_turns_ns(row.thread)));
-    let left = 1.0 - part(told_ns, busy.sampled.0).min(1.0);
+    let reported_ns = sum_ns(earlier.iter().map(|found| found.finding.short_turns_ns(row.thread)));
+    let left = 1.0 - part(reported_ns, busy.sampled.0).min(1.0);
     let lost_ns = (short_ns as f64 * left) as u64;
     let is_saturated = part(worked_ns, row.watched_ns) >= SATURATED;
     let median_ns = long_median_ns(facts, row, earlier).filter(|_| !is_saturated);
@@ -71,7 +71,7 @@ fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Fo
         .then(|| found(lost_ns, Finding::Busy(Busy { median_ns, ..busy })))
 }
 
-/// The median delay, where it is long. Turns that are long because the process waits for a CPU are told as that.
+/// The median delay, where it is long. Turns that are long because the process waits for a CPU are reported as that.
 fn long_median_ns(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<u64> {
     let process = facts.profile.thread(row.thread).process;
     let waits = |found: &Found| match found.finding {
@@ -83,7 +83,7 @@ fn long_median_ns(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Opti
     delay.median_ns.filter(|ns| *ns >= LONG_MEDIAN_NS && !earlier.iter().any(waits))
 }
 
-/// A loop that would have room without something else that is told comes behind that, unless much more is left.
+/// A loop that would have room without something else that is reported comes behind that, unless much more is left.
 pub(super) fn follow_causes(list: &mut [Found]) {
     for place in 0..list.len() {
         let Finding::Busy(busy) = &list[place].finding else { continue };

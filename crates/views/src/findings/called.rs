@@ -6,7 +6,7 @@ use profile::{FunctionId, Profile, StackId, ThreadId};
 
 use super::facts::loops_with_much;
 use super::loop_work::{LoopWork, WorkRow};
-use super::{Facts, Finding, Found, StallGroup, found, is_worth_telling, part, sum_ns, surely};
+use super::{Facts, Finding, Found, StallGroup, found, is_worth_reporting, part, sum_ns, surely};
 use crate::stalls::{Span, StallKind};
 use crate::work::Work;
 
@@ -103,7 +103,7 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     let groups = || facts.groups.iter().filter(|group| group.work == work && !is_start(group));
     let spans = || groups().flat_map(|group| group.spans.iter());
     let lengths: Vec<u64> = spans().map(Span::duration_ns).collect();
-    let are_long = is_worth_telling(&lengths, facts.duration_ns);
+    let are_long = is_worth_reporting(&lengths, facts.duration_ns);
     let has_much = |threads: &[ThreadId]| {
         let sum = LoopWork::sum(rows(), threads);
         let its_spans = spans().filter(|span| threads.contains(&span.thread));
@@ -120,9 +120,9 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     if threads.is_empty() {
         return Vec::new();
     }
-    let is_told = |group: &&StallGroup| group.threads.iter().any(|its| threads.contains(its));
-    let stalls: Vec<StallGroup> = groups().filter(is_told).cloned().collect();
-    // A group is one cause: it is told with all of its loops.
+    let is_its = |group: &&StallGroup| group.threads.iter().any(|its| threads.contains(its));
+    let stalls: Vec<StallGroup> = groups().filter(is_its).cloned().collect();
+    // A group is one cause: it is reported with all of its loops.
     let of_stalls = stalls.iter().flat_map(|group| group.threads.iter().copied());
     let threads = distinct(threads.into_iter().chain(of_stalls));
     let sum = LoopWork::sum(rows(), &threads);
@@ -191,7 +191,7 @@ fn callers(
             call.into_iter().map(|call| (call, group.total_ns)).collect();
         add(group.function, group.stack, &calls, group.total_ns);
     }
-    // Stacks that show no function of people's tell nothing, unless there are no others.
+    // Stacks that show no function of people's are of no use, unless there are no others.
     callers.sort_by_key(|(caller, _)| {
         (caller.function.some().is_none(), std::cmp::Reverse(caller.cost_ns), caller.function)
     });

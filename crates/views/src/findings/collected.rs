@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use profile::{FunctionId, ThreadId};
 
 use super::loop_work::WorkRow;
-use super::{FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_telling, sum_ns, surely};
+use super::{
+    FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_reporting, sum_ns, surely,
+};
 use crate::gc::{Collection, Gc, LoopGc, Pause};
 use crate::stalls::{SHORTEST_STALL_NS, Span};
 use crate::work::Work;
@@ -50,7 +52,7 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     };
     let stands_out = |row: &&LoopGc| {
         let lengths: Vec<u64> = pauses_of(row.thread).iter().map(|its| its.length_ns).collect();
-        is_much(row) || is_worth_telling(&lengths, facts.duration_ns)
+        is_much(row) || is_worth_reporting(&lengths, facts.duration_ns)
     };
     let rows = with_waiting(&facts.gc);
     let loops: Vec<&LoopGc> = rows.iter().filter(stands_out).collect();
@@ -66,7 +68,7 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     let lost_ns = sum_ns(loops.iter().map(lost_ns)).max(paused_ns);
     let short_ns = short_ns(facts, &threads);
     let spans = spans_of(&pauses);
-    let are_long = is_worth_telling(&lengths, facts.duration_ns);
+    let are_long = is_worth_reporting(&lengths, facts.duration_ns);
     let collected = Collected {
         worst: **worst,
         rhythm: are_long.then(|| Rhythm::new(&spans)),
@@ -82,7 +84,7 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
 }
 
 /// The time of what was sampled outside of long turns. A long pause is often mostly waiting, for helper threads or a
-/// CPU: its length says little about the samples in it.
+/// CPU: its length shows little about the samples in it.
 fn short_ns(facts: &Facts<'_>, threads: &[ThreadId]) -> u64 {
     let is_its = |row: &&WorkRow| row.work == Work::Gc && threads.contains(&row.thread);
     sum_ns(facts.work.rows.iter().filter(is_its).map(|row| row.sum.short_weight))

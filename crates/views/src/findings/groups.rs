@@ -1,13 +1,13 @@
-//! Similar stalls, the same function and the same kind, are one finding. Those that waited for a CPU are told with the
-//! CPU limit or with what used the CPUs; those that were mostly one kind of work, or garbage collection, are told with
-//! that.
+//! Similar stalls, the same function and the same kind, are one finding. Those that waited for a CPU are reported
+//! with the CPU limit or with what used the CPUs; those that were mostly one kind of work, or garbage collection, are
+//! reported with that.
 
 use std::collections::BTreeMap;
 
 use profile::{FunctionId, Profile, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::{Facts, Finding, Found, found, is_worth_telling};
+use super::{Facts, Finding, Found, found, is_worth_reporting};
 use crate::entries::EntryKind;
 use crate::stalls::{SHORTEST_STALL_NS, Span, Stall, StallKind, Wait, function_of};
 use crate::work::Work;
@@ -104,7 +104,7 @@ impl Rhythm {
 /// Stalls that are no kind of work that has a rule of its own.
 pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     let is_plain = |group: &&StallGroup| group.work == Work::Own;
-    let is_much = |group: &&StallGroup| is_worth_telling(&group.lengths_ns(), facts.duration_ns);
+    let is_much = |group: &&StallGroup| is_worth_reporting(&group.lengths_ns(), facts.duration_ns);
     let groups = facts.groups.iter().filter(is_plain).filter(is_much);
     groups.map(|group| found(group.total_ns, Finding::Stalls(group.clone()))).collect()
 }
@@ -114,10 +114,11 @@ type Key<'a> = (StallKind, Work, FunctionId, Option<&'a Wait>);
 /// The groups, in the order of their time.
 pub(super) fn groups(profile: &Profile, stalls: &[Stall]) -> Vec<StallGroup> {
     let mut by_key: FxHashMap<Key<'_>, Vec<&Stall>> = FxHashMap::default();
-    let told_elsewhere = |kind| matches!(kind, StallKind::Throttled | StallKind::Starved);
+    let is_reported_elsewhere = |kind| matches!(kind, StallKind::Throttled | StallKind::Starved);
     // What is left of a turn at the edge of the selection may be short.
-    let is_stall =
-        |stall: &&Stall| !told_elsewhere(stall.kind) && stall.duration_ns() >= SHORTEST_STALL_NS;
+    let is_stall = |stall: &&Stall| {
+        !is_reported_elsewhere(stall.kind) && stall.duration_ns() >= SHORTEST_STALL_NS
+    };
     for stall in stalls.iter().filter(is_stall) {
         let key = (stall.kind, stall.work, function_of(stall), stall.wait.as_ref());
         by_key.entry(key).or_default().push(stall);

@@ -2,7 +2,7 @@
 
 use profile::ProcessId;
 
-use super::{Facts, Finding, Found, found, is_worth_telling, part, sum_ns};
+use super::{Facts, Finding, Found, found, is_worth_reporting, part, sum_ns};
 use crate::host::HostTimes;
 use crate::stalls::{EventLoop, Stall, StallKind};
 
@@ -45,7 +45,7 @@ pub struct CpuLimit {
 /// Threads that waited for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuWait {
-    /// The process, where counters of one tell.
+    /// The process, where counters of one show it.
     pub process: Option<ProcessId>,
     /// For how long all threads together waited, where that stands out; otherwise only stalls do.
     pub waited_ns: Option<u64>,
@@ -89,15 +89,16 @@ pub(super) fn memory_pressure(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     }
 }
 
-/// Threads of a full pool that wait for CPUs because there are more of them say the same as the pool does. Where a loop
-/// waited for a CPU, that is more. Where other programs have the CPUs, that is why the pool is full, and comes before it.
+/// Threads of a full pool that wait for CPUs because there are more of them mean the same as the pool does. Where a
+/// loop waited for a CPU, that is more. Where other programs have the CPUs, that is why the pool is full, and comes
+/// before it.
 pub(super) fn leave_to_pools(list: &mut Vec<Found>) {
     let has_pool = list.iter().any(|found| matches!(found.finding, Finding::Pool(_)));
-    let is_told = |found: &Found| match &found.finding {
+    let is_reported = |found: &Found| match &found.finding {
         Finding::CpuWait(wait) => has_pool && !wait.by_others && wait.stalls == 0,
         _ => false,
     };
-    list.retain(|found| !is_told(found));
+    list.retain(|found| !is_reported(found));
     let place = |is_it: fn(&Finding) -> bool| list.iter().position(|found| is_it(&found.finding));
     let pool = place(|finding| matches!(finding, Finding::Pool(_)));
     let wait = place(|finding| matches!(finding, Finding::CpuWait(wait) if wait.by_others));
@@ -120,7 +121,7 @@ pub(super) fn lead(list: &mut [Found], facts: &Facts<'_>) {
 fn limit_leads(facts: &Facts<'_>) -> bool {
     let lengths = lengths_ns(facts, StallKind::Throttled, |_| true);
     let all_ns = sum_ns(facts.turns.stalls.iter().map(Stall::duration_ns));
-    is_worth_telling(&lengths, facts.duration_ns)
+    is_worth_reporting(&lengths, facts.duration_ns)
         && part(sum_ns(lengths.into_iter()), all_ns) >= LIMIT_LEADS
 }
 
@@ -140,11 +141,11 @@ fn limited(facts: &Facts<'_>) -> Option<Found> {
         let time = times.throttled_ns.map_or(1.0, |ns| part(ns, facts.duration_ns));
         share(times) >= THROTTLED_PERIODS && time >= THROTTLED_TIME
     };
-    // Processes of one container share its limit and its counters: the worst one tells for all.
+    // Processes of one container share its limit and its counters: the worst one stands for all.
     let held = facts.host.iter().filter(is_held);
     let worst = held.max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)));
     let lengths = lengths_ns(facts, StallKind::Throttled, |_| true);
-    if worst.is_none() && !is_worth_telling(&lengths, facts.duration_ns) {
+    if worst.is_none() && !is_worth_reporting(&lengths, facts.duration_ns) {
         return None;
     }
     let stalls = &facts.turns.stalls;
@@ -185,7 +186,7 @@ impl Waiting {
         let times = facts.host.iter().find(|(id, _)| *id == process).map(|(_, times)| times);
         let counted_ns = times.filter(is_much).map(|times| times.ready_ns);
         let lengths = lengths_ns(facts, StallKind::Starved, |its| its == process);
-        if counted_ns.is_none() && !is_worth_telling(&lengths, facts.duration_ns) {
+        if counted_ns.is_none() && !is_worth_reporting(&lengths, facts.duration_ns) {
             return None;
         }
         let lost_ns = match counted_ns {

@@ -140,7 +140,7 @@ fn new_row(thread: ThreadId, function: FunctionId, doing: &Doing) -> WorkRow {
 }
 
 /// The function that a stack's work counts for. One without a name counts for the function of the same file that called
-/// it, at once or through a builtin of the engine: the comparator of a sort tells less than who sorts.
+/// it, at once or through a builtin of the engine: the comparator of a sort explains less than what sorts.
 fn owner(profile: &Profile, doing: &Doing) -> FunctionId {
     let Some(owner) = doing.owner.some() else { return FunctionId::NONE };
     let (stacks, functions) = (profile.stacks(), profile.functions());
@@ -231,7 +231,7 @@ fn sums(profile: &Profile, selection: &Selection, turns: &Turns) -> Vec<(SumKey,
     sums
 }
 
-/// The stretches of time of each loop that are told elsewhere.
+/// The stretches of time of each loop that are reported elsewhere.
 struct Spans {
     /// Of each thread start, end, and whether the loop served then.
     by_thread: Vec<Vec<(u64, u64, bool)>>,
@@ -250,8 +250,8 @@ impl Spans {
             put(run.thread, (run.start_ns, run.end_ns, false));
         }
         // Turns that waited for a CPU accuse no function: what they did counts like what short turns did.
-        let is_told = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
-        for stall in turns.stalls.iter().filter(|stall| is_told(stall.kind)) {
+        let is_reported = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
+        for stall in turns.stalls.iter().filter(|stall| is_reported(stall.kind)) {
             put(stall.thread, (stall.start_ns, stall.end_ns, true));
         }
         by_thread.iter_mut().for_each(|spans| spans.sort_unstable());

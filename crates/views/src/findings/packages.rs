@@ -36,7 +36,7 @@ pub struct HotPackage {
 }
 
 pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
-    let is_told = |row: &WorkRow| {
+    let is_reported = |row: &WorkRow| {
         earlier.iter().any(|found| match &found.finding {
             Finding::Called(called) => {
                 called.work == row.work && called.threads.contains(&row.thread)
@@ -46,7 +46,7 @@ pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
         })
     };
     let mut by_package: BTreeMap<StringId, Vec<&WorkRow>> = BTreeMap::new();
-    let rows = facts.work.rows.iter().filter(|row| !is_told(row));
+    let rows = facts.work.rows.iter().filter(|row| !is_reported(row));
     for row in rows.filter(|row| row.package.some().is_some()) {
         by_package.entry(row.package).or_default().push(row);
     }
@@ -63,9 +63,9 @@ fn hot(facts: &Facts<'_>, rows: &[&WorkRow]) -> Option<Found> {
     let threads = loops_with_much(LoopWork::threads(rows()), has_much);
     let time_ns = facts.times_ns(&threads);
     let sum = LoopWork::sum(rows(), &threads);
-    let told = || rows().filter(|row| threads.contains(&row.thread));
-    let most = told().max_by_key(|row| (row.is_app, row.sum.short_weight))?;
-    let its = told().filter(|row| row.function == most.function);
+    let its_rows = || rows().filter(|row| threads.contains(&row.thread));
+    let most = its_rows().max_by_key(|row| (row.is_app, row.sum.short_weight))?;
+    let its = its_rows().filter(|row| row.function == most.function);
     let for_function_ns = sum_ns(its.map(|row| row.sum.short_weight));
     let package = HotPackage {
         package: most.package,

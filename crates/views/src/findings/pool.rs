@@ -7,7 +7,7 @@ use crate::pool::PoolUse;
 const FULL: f64 = 0.2;
 /// And on average fewer requests waited than that.
 const QUEUED: f64 = 1.0;
-/// Looks come ten times a second: fewer say little.
+/// Looks come ten times a second: fewer show little.
 const FEW_LOOKS: u64 = 10;
 
 /// The pools that were full.

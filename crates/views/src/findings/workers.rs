@@ -35,7 +35,7 @@ pub struct BadWorker {
     pub busy: f64,
     /// The usual busy part of the others.
     pub usual: f64,
-    /// What it does, where that is a finding: it is told here, and not once more.
+    /// What it does, where that is a finding: it is reported here, and not once more.
     pub cause: Option<Box<Found>>,
     /// What its loop is busy with: it may be busy with work that is no finding by itself.
     pub busy_with: Busy,

@@ -146,8 +146,8 @@ pub(super) fn pauses(
             || turns.stalls.iter().any(|stall| is_in(thread, run, stall))
     };
     let outside = runs.iter().filter(|(thread, run)| {
-        let is_told = long.iter().any(|stall| is_in(*thread, run, stall));
-        is_seen(run) && is_one(*thread, run) && !is_told
+        let is_counted = long.iter().any(|stall| is_in(*thread, run, stall));
+        is_seen(run) && is_one(*thread, run) && !is_counted
     });
     pauses.extend(outside.map(|(thread, run)| run.pause(*thread)));
     pauses.sort_by_key(|pause| (pause.start_ns, pause.thread));

@@ -47,7 +47,7 @@ pub struct FindingRow {
     pub asked_by: Option<EntryKind>,
     /// What the stalls waited for.
     pub waited_for: Option<String>,
-    /// The share that the text tells, from 0 to 1: docs/report.md says what it is of.
+    /// The share that the text gives, from 0 to 1: docs/report.md says what it is of.
     pub share: Option<f64>,
     /// The samples of it.
     pub samples: Option<u64>,
@@ -75,8 +75,8 @@ pub struct Whereabouts {
     pub function: Option<FunctionId>,
 }
 
-/// What the words need beside the finding.
-pub(super) struct Telling<'a> {
+/// What all sentences of a report are made from, beside the finding.
+pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
     pub(super) selection: &'a Selection,
     pub(super) findings: &'a Findings,
@@ -86,24 +86,24 @@ pub(super) struct Telling<'a> {
     /// The samples behind the shares of `own`.
     pub(super) samples: u64,
     pub(super) own: &'a [FunctionRow],
-    /// The folders whose paths are told from there on.
+    /// The folders whose paths are shortened to start there.
     pub(super) folders: &'a Folders,
     /// Whether samples were really counted; folded stacks may hold anything, and nothing is known of their error.
     pub(super) counted: bool,
 }
 
-pub(super) fn rows(telling: &Telling<'_>) -> Vec<FindingRow> {
-    let mut rows = telling.findings.list.iter().map(|found| telling.row(found)).collect::<Vec<_>>();
-    delay::add(telling, &mut rows);
+pub(super) fn rows(context: &Context<'_>) -> Vec<FindingRow> {
+    let mut rows = context.findings.list.iter().map(|found| context.row(found)).collect::<Vec<_>>();
+    delay::add(context, &mut rows);
     rows
 }
 
 /// The functions that sentences may name: those with the most time, and those of findings with their callers.
-pub(super) fn mentions(telling: &Telling<'_>) -> Vec<Mention> {
-    let own = telling.own.iter().take(LARGEST_USERS).map(|row| row.id);
-    let found = telling.findings.list.iter().flat_map(|found| functions(&found.finding));
+pub(super) fn mentions(context: &Context<'_>) -> Vec<Mention> {
+    let own = context.own.iter().take(LARGEST_USERS).map(|row| row.id);
+    let found = context.findings.list.iter().flat_map(|found| functions(&found.finding));
     let mention =
-        |function: FunctionId| Some(Mention { words: telling.named(function)?, function });
+        |function: FunctionId| Some(Mention { words: context.named(function)?, function });
     let mut seen = std::collections::BTreeSet::new();
     let functions = own.chain(found).filter(|function| seen.insert(*function));
     functions.filter_map(mention).collect()
@@ -129,12 +129,12 @@ fn functions(finding: &Finding) -> Vec<FunctionId> {
     }
 }
 
-/// A share that is not surely above this is not told: a sample or two of anything are in most recordings.
+/// A share that is not surely above this is not reported: a sample or two of anything are in most recordings.
 const LEAST_SHARE: f64 = 0.01;
 /// So many functions are named as the largest users.
 const LARGEST_USERS: usize = 3;
 
-impl Telling<'_> {
+impl Context<'_> {
     /// Whether a share is more than noise; of weights that are no samples, nothing is known of their error.
     pub(super) fn is_sure(&self, share: f64, samples: u64) -> bool {
         let least = if self.counted { lower_bound(share, samples) } else { share };
@@ -278,7 +278,7 @@ fn has_few_samples(finding: &Finding) -> bool {
     }
 }
 
-/// The stalls that a finding tells of.
+/// The stalls of a finding.
 fn groups(finding: &Finding) -> Vec<&StallGroup> {
     match finding {
         Finding::Stalls(group) => vec![group],

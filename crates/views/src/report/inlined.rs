@@ -36,7 +36,7 @@ pub(super) fn doubt(row: &InlinedRow) -> Option<String> {
     let text = if unchecked > uncertain {
         "the text of their scripts could not be read"
     } else {
-        "their lines do not tell which"
+        "their lines do not show which"
     };
     (all >= LITTLE).then(|| {
         format!(
@@ -50,7 +50,7 @@ pub(super) fn doubt(row: &InlinedRow) -> Option<String> {
 pub(super) fn estimate(row: &InlinedRow) -> Option<String> {
     (row.found >= LITTLE).then(|| {
         format!(
-            "{} of the samples are in functions that V8 had inlined: their lines tell which, and when they ran is estimated within a window.",
+            "{} of the samples are in functions that V8 had inlined: their lines show which, and when they ran is estimated within a window.",
             percent(row.found)
         )
     })

@@ -25,7 +25,7 @@ pub struct Report {
     pub too_few_samples: bool,
     /// How many CPUs were busy on average.
     pub cores_busy: Option<f64>,
-    /// Whether the kernel counted that; otherwise the samples tell it.
+    /// Whether the kernel counted that; otherwise it comes from the samples.
     pub cores_busy_counted: bool,
     /// The time that the recording covers, or the selected range.
     pub duration_s: f64,
@@ -117,7 +117,7 @@ pub struct Report {
     /// What each stack does, and its entry.
     #[serde(skip)]
     pub(crate) doings: Doings,
-    /// The folders whose paths texts tell from there on.
+    /// The folders whose paths are shortened to start there.
     #[serde(skip)]
     pub folders: Folders,
     /// Whether nodescope recorded it.

@@ -224,7 +224,7 @@ const MANY_UNKNOWN: f64 = 0.2;
 /// What runs after an await, and stands alone.
 fn unknown_awaits(report: &Report) -> Option<String> {
     if report.format == BY_INSPECTOR {
-        let sentence = "Callers across await are not known: the inspector does not tell them.";
+        let sentence = "Callers across await are not known: the inspector does not report them.";
         return Some(sentence.into());
     }
     let event = report.events.iter().find(|event| event.name == report.event)?;

@@ -133,8 +133,8 @@ impl<'a> Culprits<'a> {
         Some(Stall { thread, start_ns, end_ns, kind, spent, culprit, wait, work, work_samples })
     }
 
-    /// What it slept in; none where that was to wait for work. A loop that waits for the helper threads of the garbage collector is in a collection, and what
-    /// ran before tells who allocated.
+    /// What it slept in; none where that was to wait for work. A loop that waits for the helper threads of the garbage
+    /// collector is in a collection, and what ran before shows what allocated.
     fn blocked(
         &self,
         thread: ThreadId,

@@ -119,7 +119,7 @@ fn add_loop(profile: &Profile, loops: &mut Vec<EventLoop>, new: EventLoop) {
     }
 }
 
-/// Workers that were sampled, and whose loop is in no table: not watched, and the recording does not tell why.
+/// Workers that were sampled, and whose loop is in no table: not watched, and the recording does not give a reason.
 pub(super) fn add_forgotten_loops(profile: &Profile, clip: &Clip, loops: &mut Vec<EventLoop>) {
     for (row, Thread { role, .. }) in profile.threads().iter().enumerate() {
         let thread = ThreadId::from_index(row);
@@ -144,7 +144,7 @@ pub(crate) fn is_same(profile: &Profile, one: ThreadId, two: ThreadId) -> bool {
     one == two || (a.process == b.process && a.tid.is_some() && a.tid == b.tid)
 }
 
-/// A stop is of a process: its loops tell the same one each.
+/// A stop is of a process: its loops report the same one each.
 fn add_stop(profile: &Profile, stops: &mut Vec<Span>, new: Span) {
     let process = |thread: ThreadId| profile.thread(thread).process;
     let same = stops.iter_mut().find(|stop| {

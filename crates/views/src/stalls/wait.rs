@@ -33,7 +33,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("node:dns", "a name server"),
 ];
 
-/// Native functions that tell what the call is, whatever calls them: what they contain, what it is, and the call.
+/// Native functions that show what the call is, whatever calls them: what they contain, what it is, and the call.
 const NATIVE: &[(&str, Option<&str>, Option<&str>)] = &[
     ("AtomicsWait", None, Some("Atomics.wait")),
     ("FutexEmulation::Wait", None, Some("Atomics.wait")),
@@ -132,7 +132,7 @@ fn callees(profile: &Profile, stack: StackId) -> (Vec<Callee<'_>>, bool) {
     (callees, false)
 }
 
-/// The outermost native function: of an addon where there is one; V8's own entries tell nothing.
+/// The outermost native function: of an addon where there is one; V8's own entries explain nothing.
 fn native_call(callees: &[Callee<'_>], is_called: bool) -> Option<String> {
     let of =
         |category: Category| callees.iter().rev().find(move |callee| callee.category == category);

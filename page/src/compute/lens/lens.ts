@@ -17,7 +17,7 @@ export function throughLens(profile: Profile, lens: Lens, opened: readonly numbe
   const { strings, functions, roots, entries, packages } = names;
   const more = { strings, functions, virtual: { roots, entries, packages }, raw: profile };
   if (lens === "everything") return { ...profile, ...more };
-  const rows = new Rows(names.frames, profile.said?.entries.list.length ?? 0);
+  const rows = new Rows(names.frames, profile.report?.entries.list.length ?? 0);
   const rowOf = rowsOfEnds(profile, names, rows, new Walk(profile, names, rows, opened), LENSES.indexOf(lens));
   return {
     ...profile,
@@ -83,8 +83,8 @@ function askedByUser(profile: Profile, kinds: Uint8Array): Uint8Array {
   return asked;
 }
 
-function isNoScript({ said, entries }: Profile, stack: number): boolean {
-  return said?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
+function isNoScript({ report, entries }: Profile, stack: number): boolean {
+  return report?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
 }
 
 /** Of each end 1 where there are samples. */
@@ -107,12 +107,12 @@ function firstEnds(threads: Profile["threads"], size: number): Uint32Array {
 }
 
 /** Under the pool, what it does is shown at every lens. */
-function rootOf({ said }: Profile, names: Names, rows: Rows, id: number, level: number): Root {
+function rootOf({ report }: Profile, names: Names, rows: Rows, id: number, level: number): Root {
   if (id === NONE) return { row: -1, like: NONE, level, isEntry: false };
   const frame = names.frameOf(id);
   const row = rows.under(-1, frame, names.frames.category[frame], 0);
   if (id >= names.entries) {
-    return { row, like: said?.entries.list[id - names.entries]?.function ?? NONE, level, isEntry: true };
+    return { row, like: report?.entries.list[id - names.entries]?.function ?? NONE, level, isEntry: true };
   }
   const isOpen = isPool(id - names.roots);
   return { row, like: id, level: isOpen ? Math.max(level, LENSES.indexOf("node")) : level, isEntry: false };

@@ -14,7 +14,7 @@ import {
   UNKNOWN,
   type Virtual,
 } from "../../data/model.ts";
-import type { SaidEntry } from "../../data/said.ts";
+import type { ReportEntry } from "../../data/report.ts";
 import { keyOfEntry } from "../entries.ts";
 import { soleVersions } from "../packages.ts";
 
@@ -58,8 +58,8 @@ export function kindOfBox({ virtual }: Profile, id: number): "function" | "root"
 }
 
 /** The entry that a root is. */
-export function entryOf({ virtual, said }: Profile, id: number): SaidEntry | null {
-  return (virtual && said?.entries.list[id - virtual.entries]) ?? null;
+export function entryOf({ virtual, report }: Profile, id: number): ReportEntry | null {
+  return (virtual && report?.entries.list[id - virtual.entries]) ?? null;
 }
 
 /** The function of the recording that a box is of; null where it is of none, as packages and all together are. */
@@ -95,7 +95,7 @@ const NOTHING: Omit<Added, "name"> = { category: DEPENDENCY, package: NONE, vers
 
 export function namesOf(profile: Profile): Names {
   const { functions, frames } = profile;
-  const list = profile.said?.entries.list ?? [];
+  const list = profile.report?.entries.list ?? [];
   const packages = [...new Set(functions.package)].filter((id) => id !== NONE).sort((a, b) => a - b);
   const roots = functions.name.length;
   const entries = roots + ROOTS.length;
@@ -127,17 +127,17 @@ export function namesOf(profile: Profile): Names {
   };
 }
 
-function likeOf(entry: SaidEntry): number {
+function likeOf(entry: ReportEntry): number {
   return entry.function ?? NONE;
 }
 
 /** A root has the colour of what was called. */
-function categoryOf({ function: id, text }: SaidEntry): number {
+function categoryOf({ function: id, text }: ReportEntry): number {
   if (id !== null) return APP;
   return text.includes("▸ package ") ? DEPENDENCY : NODE;
 }
 
-function rootsOf(list: readonly SaidEntry[], first: number): Uint32Array {
+function rootsOf(list: readonly ReportEntry[], first: number): Uint32Array {
   const known = new Map<string, number>();
   return Uint32Array.from(list, (entry, row) => {
     const key = keyOfEntry(entry);

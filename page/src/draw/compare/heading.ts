@@ -3,10 +3,10 @@
 
 import type { Change } from "../../compute/diff.ts";
 import { functionWords } from "../../data/model.ts";
-import type { Comparison } from "../../data/said.ts";
+import type { Comparison } from "../../data/report.ts";
 import { isNarrowed, isTable, MEASURES, type State } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, quiet, refill, say } from "../dom.ts";
+import { announce, button, choice, h, quiet, refill } from "../dom.ts";
 import { duration, RATE_UNITS, rate, sentence, shown } from "../text.ts";
 import { rangeText } from "../words.ts";
 import { baseText, recordingName, shortRecordingName } from "./names.ts";
@@ -31,7 +31,7 @@ class Heading {
   readonly element = h("section", { class: "compared hidden", "aria-label": "Before and after" });
   private readonly app: App;
   private readonly isOfRecording: boolean;
-  /** It stays while its text changes: a screen reader tells of changes in what is there. */
+  /** It stays while its text changes: a screen reader announces changes in what is there. */
   private readonly whole = h("b", { class: "compared-whole", role: "status" });
   private readonly measures = h("span", { class: "end row" });
   private readonly rest = h("div", { class: "contents" });
@@ -55,7 +55,7 @@ class Heading {
       if (isShown) named.id = id;
       else named.removeAttribute("id");
     }
-    say(whole, isShown ? sentence(wholeWords(app)) : "");
+    announce(whole, isShown ? sentence(wholeWords(app)) : "");
     refill(this.measures, ...(isShown ? [quiet("compare"), measureChoice(app)] : []));
     refill(this.rest, ...(isShown ? [sidesRow(app), changesRow(app)] : []));
   }
@@ -71,7 +71,7 @@ function wholeWords(app: App): string {
   const rates: State = { ...app.state, measure: "rate" };
   const [change, unit] = [against.wholeChange(app.state), against.rateUnit(rates)];
   if (!change || !unit) return whyShares(app);
-  return toldOf(app)?.text ?? wholeText(whatText(app), change, unit);
+  return reportedOf(app)?.text ?? wholeText(whatText(app), change, unit);
 }
 
 /** Why there is no rate. */
@@ -92,8 +92,8 @@ function isOther(state: State): boolean {
   return isNarrowed(state) || state.lane > 0 || (state.threads ?? []).length > 0;
 }
 
-/** What the program says, where nothing narrows the comparison of two recordings. */
-function toldOf({ state, profile, compared }: App): Comparison | null {
+/** What the program reports, where nothing narrows the comparison of two recordings. */
+function reportedOf({ state, profile, compared }: App): Comparison | null {
   const { against, threads } = state;
   if (!compared || isOther(state) || against === null || profile.other?.id !== against) return null;
   if (state.measure === "share") return threads === null ? compared.loop_shares : compared.thread_shares;
@@ -126,7 +126,7 @@ export function sideFacts(app: App, isBefore: boolean): SideFacts {
   return { word, name, facts: [when(profile.startMs), range, duration(to - from)], title };
 }
 
-/** Both, before on the left. Over pictures that stand side by side it is said there. */
+/** Both, before on the left. Over pictures that stand side by side the pictures name them. */
 function sidesRow(app: App): HTMLElement | null {
   if (!isTable(app.state) && app.state.view !== "time") return null;
   const change = app.derived.against.wholeChange(app.state);
@@ -151,13 +151,13 @@ function when(startMs: number | null): string {
 }
 
 function changesRow(app: App): HTMLElement {
-  const told = app.lens === "everything" ? toldOf(app) : null;
-  const all = told ? told.changes : computed(app);
+  const reported = app.lens === "everything" ? reportedOf(app) : null;
+  const all = reported ? reported.changes : computed(app);
   const parts = all.slice(0, MOST_CHANGES).map(({ function: id, name, text }, at) => {
     const open = button(shown(name), `changed-${at}`, () => app.select(id), { class: "link" });
     return h("span", {}, open, ` ${sentence(text)}`);
   });
-  return h("div", { class: "said changes" }, quiet(told?.intro ?? changesText(all[0])), ...parts);
+  return h("div", { class: "changes" }, quiet(reported?.intro ?? changesText(all[0])), ...parts);
 }
 
 /** The functions that changed beyond noise, the largest change first. */

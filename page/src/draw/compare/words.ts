@@ -1,5 +1,5 @@
-// What is said of a comparison. The program says the same of two whole recordings (crates/views/src/compare/words.rs),
-// and a test compares both.
+// The sentences about a comparison. The program writes the same of two whole recordings
+// (crates/views/src/compare/words.rs), and a test compares both.
 
 import type { Change, RateUnit } from "../../compute/diff.ts";
 import { percent, points, RATE_UNITS, rate } from "../text.ts";

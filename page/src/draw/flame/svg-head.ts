@@ -89,7 +89,7 @@ export function titleOf(app: App): string {
 
 /** Who ran, as people say it. */
 function subjectOf({ derived, state, profile }: App): string {
-  const { threads, said, other } = profile;
+  const { threads, report, other } = profile;
   const own = threads.slice(0, other?.thread).map((_, id) => id);
   const isShown = (id: number) => derived.threadWeights[id] > 0 && (derived.shownThreads(state)?.includes(id) ?? true);
   const processes = new Set(own.filter(isShown).map((id) => threads[id].process));
@@ -97,7 +97,7 @@ function subjectOf({ derived, state, profile }: App): string {
   if (processes.size !== 1) return processes.size === 0 ? "flame graph" : `${thousands(processes.size)} processes`;
   const { pid, name, container } = profile.processes[first];
   const isOnly = profile.processes.length === 1;
-  const words = [(isOnly && said?.headline[0]) || name, pid ?? "", container && `in ${container}`].filter(Boolean);
+  const words = [(isOnly && report?.headline[0]) || name, pid ?? "", container && `in ${container}`].filter(Boolean);
   return shown(words.join(" ")) || "flame graph";
 }
 

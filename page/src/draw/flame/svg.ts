@@ -18,7 +18,7 @@ import { columnsOf, element, escapeXml, number, shortened } from "./xml.ts";
 
 /** In two parts: the page has no address in it, and a test holds that. */
 const NAMESPACE = ["http", "://www.w3.org/2000/svg"].join("");
-/** Where nothing tells how wide the window is: a comment or a document scales it down. */
+/** Where the width of the window is not known: a comment or a document scales it down. */
 const STILL_WIDTH = 1000;
 /** Narrower boxes, as parts of the whole, cannot be seen. */
 const NARROWEST = 0.001;

@@ -82,7 +82,7 @@ class FlameView {
   private hovered: ShownBox | null = null;
   private width = 0;
   private readonly size: Size;
-  /** How far the picture is scrolled, as the browser said last. */
+  /** How far the picture is scrolled, as the browser reported last. */
   private scrolled = 0;
   /** What took room from the picture when its size was asked for. */
   private lastAround = "";
@@ -165,7 +165,7 @@ class FlameView {
     this.hovered = null;
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
     this.paint();
-    this.tell(this.cursor);
+    this.describe(this.cursor);
     this.showMatch();
     renderLegend(app, this.picture, this.legend);
     clearTimeout(this.tableTimer);
@@ -219,7 +219,7 @@ class FlameView {
   }
 
   /** The line under the picture. */
-  private tell(box: ShownBox | null): void {
+  private describe(box: ShownBox | null): void {
     const words = box ? linesOfBox(this.app, box).filter(Boolean).join("   ") : "";
     this.current.textContent = words;
     this.current.title = words;
@@ -242,7 +242,7 @@ class FlameView {
       this.hovered = box;
       this.paint();
       if (box) this.tip.fill(linesOfBox(this.app, box));
-      this.tell(box ?? this.cursor);
+      this.describe(box ?? this.cursor);
     }
     this.tip.place(box !== null && !this.menu.isOpen, event);
   }
@@ -252,7 +252,7 @@ class FlameView {
     if (!this.hovered) return;
     this.hovered = null;
     this.paint();
-    this.tell(this.cursor);
+    this.describe(this.cursor);
   }
 
   /**
@@ -302,7 +302,7 @@ class FlameView {
     if (y < this.scrolled) this.scrollTo(y);
     else if (y + ROW > this.scrolled + height) this.scrollTo(y + ROW - height);
     this.paint();
-    this.tell(box);
+    this.describe(box);
   }
 
   private key(event: KeyboardEvent): void {

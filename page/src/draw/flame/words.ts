@@ -1,4 +1,4 @@
-// What the tooltip, the line under the picture and the table beside it say about a box.
+// What the tooltip, the line under the picture and the table beside it show of a box.
 
 import type { Picture, ShownBox } from "../../compute/picture.ts";
 import { CATEGORIES, functionPackage, functionPlace, NONE, type Profile, TIERS } from "../../data/model.ts";
@@ -11,7 +11,7 @@ import { changeWords, nameOfBox, VERDICTS } from "../words.ts";
 /** Boxes that the table beside the picture lists. */
 const MOST_ROWS = 100;
 
-/** The name first; an empty line says nothing. */
+/** The name first; an empty line has nothing to show. */
 export function linesOfBox(app: App, box: ShownBox): string[] {
   const { profile, derived, state } = app;
   if (box.function === NONE) {

@@ -8,8 +8,8 @@ import { renderMatched } from "../matched.ts";
 import { download, foldedOf } from "../save.ts";
 import { carriedOf, cautionsOf, factsOf, notesOf } from "./facts.ts";
 
-/** For so long the menu says whether it copied the link. */
-const TOLD_MS = 1500;
+/** For so long the menu shows whether it copied the link. */
+const NOTE_MS = 1500;
 
 export function barPart(app: App): Part {
   const search = searchField(app);
@@ -68,13 +68,13 @@ function exportMenu(app: App): HTMLElement {
     const file = await selectionFile(app.profile, app.derived.selection(app.state));
     download(file, "selection.nodescope", "application/octet-stream");
   };
-  const tell = (words: string) => {
+  const note = (words: string) => {
     summary.textContent = `${words} ▾`;
     setTimeout(() => {
       summary.textContent = "export ▾";
-    }, TOLD_MS);
+    }, NOTE_MS);
   };
-  const copyLink = () => void copied(app.address()).then((isCopied) => tell(isCopied ? "copied" : "cannot copy here"));
+  const copyLink = () => void copied(app.address()).then((isCopied) => note(isCopied ? "copied" : "cannot copy here"));
   const isServed = app.library?.isOneFile === false;
   content.append(
     h("span", { class: "contents" }),

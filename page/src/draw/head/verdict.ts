@@ -2,7 +2,7 @@
 // selected. A card is a link to the time, the threads and the function that it speaks of.
 
 import { shownAt, stateOfFinding } from "../../compute/findings.ts";
-import type { SaidFinding } from "../../data/said.ts";
+import type { ReportFinding } from "../../data/report.ts";
 import { START, type State, toHash } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, h, quiet, refill } from "../dom.ts";
@@ -17,7 +17,7 @@ export function verdictPart(app: App): Part {
 }
 
 class Verdict {
-  readonly element = h("section", { class: "verdict", id: "said", "aria-label": "What stands out" });
+  readonly element = h("section", { class: "verdict", id: "verdict", "aria-label": "What stands out" });
   private readonly app: App;
   private isOpen = false;
 
@@ -26,7 +26,7 @@ class Verdict {
   }
 
   render(): void {
-    const { findings = [], closing = [] } = this.app.profile.said ?? {};
+    const { findings = [], closing = [] } = this.app.profile.report ?? {};
     // Beside another recording the question is what changed; the heading above answers it.
     const isAny = findings.length + closing.length > 0 && this.app.profile.other === null;
     this.element.classList.toggle("hidden", !isAny);
@@ -68,7 +68,7 @@ function closingCard(app: App, closing: readonly string[]): HTMLElement {
 }
 
 /** A headline that leads to what it speaks of; once there, to the same against the rest; and then back. */
-function findingCard(app: App, finding: SaidFinding, row: number): HTMLElement {
+function findingCard(app: App, finding: ReportFinding, row: number): HTMLElement {
   const [headline = "", ...details] = finding.text;
   const at = shownAt(app.profile, finding, app.state);
   const [next, title] = nextOf(app, finding, at);
@@ -81,7 +81,7 @@ function findingCard(app: App, finding: SaidFinding, row: number): HTMLElement {
   return h("article", { class: `card ${isShown ? "shown" : ""}` }, text, isShown && actions(app, finding, at, row));
 }
 
-function nextOf({ profile, state }: App, finding: SaidFinding, at: number): [Partial<State>, string] {
+function nextOf({ profile, state }: App, finding: ReportFinding, at: number): [Partial<State>, string] {
   if (at < 0) return [stateOfFinding(profile, finding, 0), "Show the time, threads and function of this"];
   if (finding.spans.length > 0 && state.base !== "rest") return [{ base: "rest" }, "Compare this time with the rest"];
   const { lane, range, base, threads, focus } = START;
@@ -89,7 +89,7 @@ function nextOf({ profile, state }: App, finding: SaidFinding, at: number): [Par
 }
 
 /** From one of its times to the next, and against the rest. */
-function actions(app: App, finding: SaidFinding, at: number, row: number): HTMLElement | null {
+function actions(app: App, finding: ReportFinding, at: number, row: number): HTMLElement | null {
   const { spans } = finding;
   const { base } = app.state;
   if (spans.length === 0) return null;
@@ -115,7 +115,7 @@ function linkTo(app: App, change: Partial<State>, key: string, text: string, tit
 
 /** A sentence in which the functions that it names can be opened. */
 function linked(app: App, text: string): (HTMLElement | string)[] {
-  const named = (app.profile.said?.mentions ?? [])
+  const named = (app.profile.report?.mentions ?? [])
     .map(({ words, function: id }) => ({ words, id, at: text.indexOf(words) }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at || b.words.length - a.words.length);
@@ -124,7 +124,10 @@ function linked(app: App, text: string): (HTMLElement | string)[] {
   for (const { words, id, at } of named) {
     if (at < end) continue;
     const change: Partial<State> = { view: "sandwich", function: id, zoom: [] };
-    parts.push(sentence(text.slice(end, at)), linkTo(app, change, `said-${id}`, shown(words), "Callers and callees"));
+    parts.push(
+      sentence(text.slice(end, at)),
+      linkTo(app, change, `verdict-${id}`, shown(words), "Callers and callees"),
+    );
     end = at + words.length;
   }
   return [...parts, sentence(text.slice(end))];

@@ -1,4 +1,5 @@
-// What is said of cells of the heat map, beside the mouse and where the keyboard is: when, how much, by which functions, and what stands out there.
+// The text about cells of the heat map, beside the mouse and where the keyboard is: when, how much, by which functions,
+// and what stands out there.
 
 import { rangeOfCells } from "../../compute/heat.ts";
 import { functionWords } from "../../data/model.ts";
@@ -41,12 +42,12 @@ export function marksAt({ profile, derived, state }: App, [from, to]: Range): st
   const isIn = ({ start_ns, end_ns }: { start_ns: number; end_ns: number }) => start_ns < to && from < end_ns;
   const { isWatched, longest } = derived.loops(state);
   const stalls = isWatched ? longest.filter(isIn).map(({ text }) => `stall: ${sentence(text)}`) : [];
-  const held = (profile.said?.throttled ?? [])
+  const held = (profile.report?.throttled ?? [])
     .filter(isIn)
     .map(
       ({ start_ns, end_ns, throttled_ns }) =>
         `CPU limit: held back for ${duration(throttled_ns)} of ${duration(end_ns - start_ns)}`,
     );
-  const stopped = (profile.said?.stops ?? []).filter(isIn).map(() => "the process was stopped");
+  const stopped = (profile.report?.stops ?? []).filter(isIn).map(() => "the process was stopped");
   return [...stalls, ...held, ...stopped];
 }

@@ -20,7 +20,7 @@ const LOWEST_MAP = 50;
 /** Beside the pictures of a comparison, which have a line of their own above them. */
 const MAP_BESIDE = 40;
 const HIGHEST_MAP = 150;
-/** A row of fewer pixels cannot be told from the next. */
+/** A row of fewer pixels cannot be distinguished from the next. */
 const LOWEST_ROW = 3;
 
 export interface Frame {

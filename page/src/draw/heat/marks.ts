@@ -12,7 +12,7 @@ export function paintGaps(app: App, context: CanvasRenderingContext2D, frame: Fr
   const cellNs = heat.columnNs / heat.rows;
   const end = heat.columns * heat.columnNs;
   const after = Math.ceil(profile.durationNs / cellNs) * cellNs;
-  const gaps = (profile.said?.stops ?? []).map(({ thread, start_ns, end_ns }) => {
+  const gaps = (profile.report?.stops ?? []).map(({ thread, start_ns, end_ns }) => {
     const { process } = profile.threads[thread];
     // A cell with a part of the gap may have samples.
     const range = [Math.ceil(start_ns / cellNs) * cellNs, Math.floor(end_ns / cellNs) * cellNs] as const;
@@ -40,7 +40,7 @@ export function paintThrottled(app: App, context: CanvasRenderingContext2D, fram
   context.save();
   context.fillStyle = color;
   context.globalAlpha = 0.55;
-  for (const { process, start_ns, end_ns } of app.profile.said?.throttled ?? []) {
+  for (const { process, start_ns, end_ns } of app.profile.report?.throttled ?? []) {
     const threads = threadsOf(app, process).filter((id) => !shown || shown[id]);
     if (threads.length === 0) continue;
     const first = Math.min(heat.columns - 1, Math.round(start_ns / heat.columnNs));

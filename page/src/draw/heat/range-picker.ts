@@ -11,8 +11,8 @@ export interface Cells {
   select(first: number, last: number, isStep: boolean): void;
   /** Whether a click there is about something else than cells, and has been answered. */
   answer(event: PointerEvent): boolean;
-  /** Says what is in a cell. */
-  tell(cell: number, event: PointerEvent): void;
+  /** Shows what is in a cell. */
+  describe(cell: number, event: PointerEvent): void;
   /** The mouse is elsewhere. */
   rest(): void;
 }
@@ -70,7 +70,7 @@ export class RangePicker {
     } else if (anchor !== null && pressed === null) {
       this.cells.select(anchor, cell, false);
     }
-    this.cells.tell(cell, event);
+    this.cells.describe(cell, event);
   }
 
   private release(cell: number | null, event: PointerEvent): void {
@@ -86,7 +86,7 @@ export class RangePicker {
     }
     this.pressed = null;
     this.isDragging = false;
-    this.cells.tell(cell, event);
+    this.cells.describe(cell, event);
   }
 
   private settle(): void {

@@ -5,7 +5,7 @@ import { stateOfSpan } from "../../compute/findings.ts";
 import { cellAt, type Heat, ROW_CHOICES, rangeMovedBy, rangeOfCells } from "../../compute/heat.ts";
 import { keyOf } from "../../compute/kept.ts";
 import type { Lane } from "../../data/model.ts";
-import type { Span } from "../../data/said.ts";
+import type { Span } from "../../data/report.ts";
 import { BANDS, MAP_BY } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { css, ramp } from "../colors.ts";
@@ -65,7 +65,7 @@ class HeatView {
   private readonly note = h("p", { class: "note hidden" });
   private readonly map: HTMLElement;
   /** What the keyboard has selected, in words. */
-  private readonly said = h("div", { class: "unseen", id: "heat-said", role: "status" });
+  private readonly announced = h("div", { class: "unseen", id: "heat-announced", role: "status" });
   private readonly entries: EntryList;
   private readonly categories = h("div", {});
   private readonly times: HTMLElement;
@@ -83,9 +83,9 @@ class HeatView {
     this.threads = threadsPart(app);
     this.entries = new EntryList(app);
     this.stalls.content.id = "stalls";
-    const { fold, threads, options, canvas, note, table, tip, said, entries, categories } = this;
+    const { fold, threads, options, canvas, note, table, tip, announced, entries, categories } = this;
     const how = h("div", { class: "unseen", id: "heat-how" }, HOW_TO);
-    this.map = h("div", { class: "heat" }, canvas, note, how, table, said, tip.element);
+    this.map = h("div", { class: "heat" }, canvas, note, how, table, announced, tip.element);
     this.times = h("div", { class: "times" }, this.map, h("div", { class: "side" }, entries.element, categories));
     const head = h("div", { class: "row map-row" }, fold, threads.element, options);
     this.element = h("section", { class: "map", "aria-label": "Time" }, head, this.times);
@@ -111,7 +111,7 @@ class HeatView {
     const whyNone = this.whyNoMap();
     const flip = () => app.update({ isMapFolded: !isMapFolded });
     const attributes = { class: "link", title: "Fold the heat map (h)", "aria-expanded": String(!isMapFolded) };
-    // Beside another recording it must be said whose time this is.
+    // Beside another recording the words must name whose time this is.
     const word = app.profile.other ? "after" : "map";
     refill(this.fold, button(`${isMapFolded ? "▸" : "▾"} ${word}`, "map-fold", flip, attributes));
     this.threads.render();
@@ -179,7 +179,7 @@ class HeatView {
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
   }
 
-  /** What a cell is, and what its colour says; categories have their colours beside the map. */
+  /** What a cell is, and what its colour means; categories have their colours beside the map. */
   private renderLegend({ max, columnNs, rows }: Heat): void {
     const { isDark, state } = this.app;
     const colors = Array.from({ length: LEGEND_STEPS }, (_, step) => css(ramp((step + 0.5) / LEGEND_STEPS, isDark)));
@@ -213,7 +213,7 @@ class HeatView {
     return stall !== null;
   }
 
-  tell(cell: number, event: PointerEvent): void {
+  describe(cell: number, event: PointerEvent): void {
     if (!this.frame) return;
     const inCanvas = event.clientY - this.canvas.getBoundingClientRect().top;
     const lines = linesOfCells(this.app, this.frame, [cell, cell], inCanvas);
@@ -222,13 +222,13 @@ class HeatView {
     this.tip.fill([...lines, this.picker.isHalf ? "click the other end, or Escape" : next]);
   }
 
-  /** What the mouse tells of a cell, for the keyboard: beside what is selected, and to a screen reader. */
-  private say(cells: readonly [number, number]): void {
+  /** What the mouse shows of a cell, for the keyboard: beside what is selected, and to a screen reader. */
+  private announce(cells: readonly [number, number]): void {
     const { frame, app } = this;
     const { range } = app.state;
     if (!frame || !range) return;
     const lines = linesOfCells(app, frame, cells, null).filter(Boolean);
-    this.said.textContent = lines.join("; ");
+    this.announced.textContent = lines.join("; ");
     this.tip.fill(lines);
     const area = this.canvas.getBoundingClientRect();
     const last = selectedRects(frame, range).at(-1);
@@ -246,7 +246,7 @@ class HeatView {
       if (!this.picker.isHalf && !range) return;
       this.picker.forget();
       this.tip.hide();
-      this.said.textContent = "";
+      this.announced.textContent = "";
       event.preventDefault();
       this.app.update({ range: null });
       return;
@@ -259,7 +259,7 @@ class HeatView {
     const cells = range && ([cellAt(heat, range[0]), cellAt(heat, range[1] - 1)] as const);
     const [first, last] = cells ? rangeMovedBy(heat, cells, step, event.shiftKey) : [0, heat.rows - 1];
     this.select(first, last, true);
-    this.say([first, last]);
+    this.announce([first, last]);
   }
 }
 

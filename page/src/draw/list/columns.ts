@@ -1,8 +1,8 @@
-// The columns of the list: what each says of a recording, and how it is ordered. The words are the report's.
+// The columns of the list: what each shows of a recording, and how it is ordered. The words are the report's.
 
 import type { Listed } from "../../data/library.ts";
 import type { Row } from "../../data/recording-list.ts";
-import type { Figure, Gist } from "../../data/said.ts";
+import type { Figure, Gist } from "../../data/report.ts";
 
 export interface Column {
   key: string;
@@ -15,8 +15,8 @@ export interface Column {
   value(row: Row): number | string | null;
 }
 
-export function gistOf({ told }: Row): Gist | null {
-  return told && "gist" in told ? told.gist : null;
+export function gistOf({ summary }: Row): Gist | null {
+  return summary && "gist" in summary ? summary.gist : null;
 }
 
 /** When it began, or else when its file was written. */
@@ -89,10 +89,10 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 /** What stands out, or why nothing is known. */
-export function findingOf({ told }: Row): string {
-  if (!told) return "";
-  if ("gist" in told) return told.gist.finding;
-  return "problem" in told ? told.problem : told.unread;
+export function findingOf({ summary }: Row): string {
+  if (!summary) return "";
+  if ("gist" in summary) return summary.gist.finding;
+  return "problem" in summary ? summary.problem : summary.unread;
 }
 
 const { compare } = new Intl.Collator("en", { numeric: true });
@@ -115,7 +115,7 @@ export function inOrder(rows: readonly Row[], column: Column, isReversed: boolea
   return [...rows].sort((a, b) => order(a, b) || when(b) - when(a) || compare(pathOf(a), pathOf(b)));
 }
 
-/** The folder that all of them are in: it need not be said in each row. */
+/** The folder that all of them are in: it need not stand in each row. */
 export function commonFolder(rows: readonly Listed[]): string {
   const [first, ...rest] = rows.map(({ folder }) => folder.split("/"));
   if (!first) return "";

@@ -22,7 +22,7 @@ export class Line {
   /** Draws the row, if it is another one than before. */
   render(row: Row, state: RowState): void {
     const { isPicked, isGrowing, common } = state;
-    const drawn = [row.told, row.bytes, row.modifiedMs, isPicked, isGrowing, common];
+    const drawn = [row.summary, row.bytes, row.modifiedMs, isPicked, isGrowing, common];
     if (drawn.every((value, at) => value === this.drawn[at])) return;
     this.drawn = drawn;
     const [, ...columns] = COLUMNS;
@@ -74,7 +74,7 @@ function findingCell(row: Row): HTMLElement {
   const gist = gistOf(row);
   const text = sentence(findingOf(row));
   if (!gist) {
-    const isWrong = row.told !== null && "problem" in row.told;
+    const isWrong = row.summary !== null && "problem" in row.summary;
     return h("span", { class: isWrong ? "list-text list-wrong" : "list-text quiet", title: text }, text);
   }
   const damage = gist.damage && h("span", { class: "list-wrong" }, `${sentence(gist.damage)} `);

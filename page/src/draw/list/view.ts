@@ -1,5 +1,5 @@
-// The list of recordings: sorted, filtered and picked as the address says, by mouse and by keyboard. Names are there at
-// once; what a row says comes when its recording has been read, those in sight first. New files appear by themselves.
+// The list of recordings: sorted, filtered and picked as in the address, by mouse and by keyboard. Names are there at
+// once; the text of a row comes when its recording has been read, those in sight first. New files appear by themselves.
 
 import { includesText } from "../../compute/smart-case.ts";
 import type { Catalog } from "../../data/library.ts";
@@ -26,7 +26,7 @@ class ListView {
   readonly elements: HTMLElement[];
   private readonly recordings: RecordingList;
   private readonly places: readonly string[];
-  /** What the address says: `filter`, `sort` and `pick`. */
+  /** What is in the address: `filter`, `sort` and `pick`. */
   private readonly words = new URLSearchParams(location.hash.slice(1));
   private readonly filter: HTMLInputElement;
   private readonly count = h("span", { class: "facts quiet", role: "status" });
@@ -192,7 +192,7 @@ class ListView {
   }
 
   private async read(row: Row): Promise<void> {
-    // A server that does not answer is told of by those who watch.
+    // `watch` reports a server that does not answer.
     const isRead = await this.recordings.read(row).then(
       () => true,
       () => false,
@@ -211,17 +211,17 @@ class ListView {
       try {
         await this.recordings.look();
         pauseMs = Math.max(INTERVAL_MS, REST * (performance.now() - start));
-        this.say("");
+        this.report("");
       } catch (error) {
         pauseMs = LONG_MS;
-        this.say(errorText(error));
+        this.report(errorText(error));
       }
       this.schedule();
       this.readOn();
     }
   }
 
-  private say(text: string): void {
+  private report(text: string): void {
     if (this.trouble.textContent === text) return;
     this.trouble.textContent = text;
     if (text) this.elements[0].after(this.trouble);

@@ -19,7 +19,7 @@ export function sourceView(app: App, texts: SourceTexts): Part {
 class SourceView {
   readonly element: HTMLElement;
   private readonly app: App;
-  private readonly said = h("div", { class: "row", id: "source-said" });
+  private readonly heading = h("div", { class: "row", id: "source-heading" });
   private readonly body = h("div", { class: "scroll" });
   private readonly texts: SourceTexts;
   /** The source and line that the view was scrolled to. */
@@ -28,14 +28,14 @@ class SourceView {
   constructor(app: App, texts: SourceTexts) {
     this.app = app;
     this.texts = texts;
-    this.element = h("div", { class: "contents" }, this.said, this.body);
+    this.element = h("div", { class: "contents" }, this.heading, this.body);
   }
 
   render(): void {
     const { app } = this;
     const source = chosenSource(app);
     if (!source) {
-      refill(this.said);
+      refill(this.heading);
       refill(this.body, h("div", { class: "note" }, "Choose a function: press s on a box or a row."));
       return;
     }
@@ -47,7 +47,7 @@ class SourceView {
     const words = areFunctions
       ? "This recording has no lines: functions, at the lines where they start"
       : wordsOf(app, row, lines, total);
-    refill(this.said, h("b", {}, shown(app.profile.sources[row])), quiet(words), editorPicker(app));
+    refill(this.heading, h("b", {}, shown(app.profile.sources[row])), quiet(words), editorPicker(app));
     const note = text === null && h("div", { class: "note" }, this.texts.whyNone());
     const addressOf = (at: number) => editorAddress(app, row, at);
     const look = { total, wanted: line, isNarrow: false, addressOf };

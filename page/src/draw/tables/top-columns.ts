@@ -125,14 +125,14 @@ function categoryColumn(app: App): Column {
 function placeColumn(app: App): Column {
   return columnOf(app, "where", "", (entry) => {
     const link = toSource(app, entry, entry.shortPlace, entry.place, sourceOf(app.profile, entry.row.key));
-    // What does not fit is left out at the start: the file and the line say most.
+    // What does not fit is left out at the start: the file and the line matter most.
     const words = h("bdi", {}, shown(entry.shortPlace));
     if (typeof link !== "string") link.replaceChildren(words);
     return cellOf(typeof link === "string" ? words : link, { class: "place", title: shown(entry.place) });
   });
 }
 
-/** The name leads to what can be said about it. */
+/** The name leads to what is known of it. */
 function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
   const { key, line } = entry.row;
   const [name, short] = [shown(entry.name), shown(entry.short)];
@@ -141,8 +141,8 @@ function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
     return button(short, `row-${key}`, open, { class: "link", title: `${name}\nSource, callers, callees, times` });
   }
   if (by === "entry") {
-    const said = app.profile.said?.entries.list[key];
-    const keep = () => said && app.update({ entry: keyOfEntry(said), zoom: [] });
+    const chosen = app.profile.report?.entries.list[key];
+    const keep = () => chosen && app.update({ entry: keyOfEntry(chosen), zoom: [] });
     return button(short, `row-${key}`, keep, { class: "link", title: "Only the work that this asked for" });
   }
   if (by === "package") {

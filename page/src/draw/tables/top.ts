@@ -147,7 +147,7 @@ const WORDS_OF: Record<TopBy, (profile: Profile, row: TopRow) => Words> = {
     shortPlace: shortPlace(profile, key),
   }),
   entry: (profile, { key }) => {
-    const entry = profile.said?.entries.list[key];
+    const entry = profile.report?.entries.list[key];
     const id = entry?.function ?? null;
     const [place, short] = id === null ? ["", ""] : [functionPlace(profile, id), shortPlace(profile, id)];
     return words(entry?.text ?? "", place, short);

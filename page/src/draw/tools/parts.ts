@@ -4,7 +4,7 @@
 import { keyOf } from "../../compute/kept.ts";
 import { COLOR_BY, isTable, LENSES, type Lens, SIDES, type State, type View } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, picker, quiet, refill, refillOnce, say, toggle } from "../dom.ts";
+import { announce, button, choice, h, picker, quiet, refill, refillOnce, toggle } from "../dom.ts";
 import { clock, duration, plural, thousands } from "../text.ts";
 import { rangeText } from "../words.ts";
 import { comparing } from "./compare.ts";
@@ -88,7 +88,7 @@ class Trail {
   private readonly app: App;
   private readonly way = h("span", { class: "contents" });
   private readonly word = quiet("");
-  /** It stays while its text changes: a screen reader tells of changes in what is there. */
+  /** It stays while its text changes: a screen reader announces changes in what is there. */
   private readonly text = h("span", { id: "selection", role: "status" });
   private readonly actions = h("span", { class: "contents" });
   private readonly options = h("span", { class: "row" });
@@ -105,7 +105,7 @@ class Trail {
     this.word.textContent = app.profile.other ? "after" : "selection";
     const { count, total } = app.derived.sums(app.state);
     [text.dataset.samples, text.dataset.weight] = [String(count), String(total)];
-    say(text, selectionText(app));
+    announce(text, selectionText(app));
     text.title = text.textContent ?? "";
     const clear = button("✕", "clear-range", () => app.update({ range: null }), {
       title: "Clear the selection (Escape)",

@@ -72,7 +72,7 @@ export function chips(app: App): HTMLElement[] {
 
 /** What the chosen entry or kind of entries is called. */
 function entryName({ profile, state }: App): string {
-  const list = profile.said?.entries.list ?? [];
+  const list = profile.report?.entries.list ?? [];
   const one = list.find((entry) => keyOfEntry(entry) === state.entry)?.text;
   return shown(one ?? list.find(({ kind }) => kind === state.entry)?.many ?? state.entry);
 }

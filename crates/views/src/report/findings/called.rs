@@ -3,7 +3,7 @@
 use crate::text::{about, rough_percent};
 use crate::{Called, Caller, StallKind, Work};
 
-use super::{Telling, capital};
+use super::{Context, capital};
 
 /// So many callers are named.
 const MOST_CALLERS: usize = 3;
@@ -73,7 +73,7 @@ fn with_samples(called: &Called, what: &str) -> String {
     }
 }
 
-impl Telling<'_> {
+impl Context<'_> {
     pub(super) fn called(&self, called: &Called) -> Vec<String> {
         let (_, what, advice) =
             WORDS.iter().find(|(work, ..)| *work == called.work).copied().unwrap_or_default();
@@ -139,7 +139,7 @@ impl Telling<'_> {
         }
     }
 
-    /// Stalls that the headline does not tell of.
+    /// Stalls that the headline does not count.
     fn other_stalls(&self, called: &Called, is_headline: bool) -> Option<String> {
         let others = called.stalls.iter().skip(usize::from(is_headline));
         let (count, longest_ns) = others.fold((0, 0), |(count, longest), group| {
@@ -162,7 +162,7 @@ impl Telling<'_> {
     }
 }
 
-/// What to do where the kind of work alone does not tell.
+/// What to do where the kind of work alone does not show it.
 fn special_advice(called: &Called, is_long: bool) -> Option<&'static str> {
     let first = called.callers.first()?;
     // Where its text is not known, a pattern has no name.

@@ -1,25 +1,25 @@
-//! What is said beside the findings: loops that were not watched, starts and stops, and that nothing else stands out.
+//! The sentences beside the findings: loops that were not watched, starts and stops, and that nothing else stands out.
 
 use std::collections::BTreeMap;
 
 use crate::{FEW_SAMPLES, SyncRun};
 use profile::StringId;
 
-use super::Telling;
+use super::Context;
 use crate::packages::package_words;
 use crate::report::{PackageRow, Times};
 use crate::text::{about, of, percent, rough_percent};
 
 /// What people should know of the loops before they read the findings.
-pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
-    let turns = &telling.findings.turns;
-    let mut notes: Vec<String> = not_watched(telling).into_iter().collect();
-    notes.extend(runs(telling));
+pub(in crate::report) fn loop_notes(context: &Context<'_>) -> Vec<String> {
+    let turns = &context.findings.turns;
+    let mut notes: Vec<String> = not_watched(context).into_iter().collect();
+    notes.extend(runs(context));
     for stop in &turns.stops {
         let (length, start) =
             (about(stop.end_ns.saturating_sub(stop.start_ns)), about(stop.start_ns));
-        let pid = telling.profile.process(telling.profile.thread(stop.thread).process).pid;
-        let whose = pid.filter(|_| telling.profile.processes().len() > 1);
+        let pid = context.profile.process(context.profile.thread(stop.thread).process).pid;
+        let whose = pid.filter(|_| context.profile.processes().len() > 1);
         let whose = whose.map_or("The process".to_owned(), |pid| format!("Pid {pid}"));
         notes.push(format!(
             "{whose} was stopped for {length}, from {start} on: that is a gap, not a stall."
@@ -29,8 +29,8 @@ pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
 }
 
 /// `2 of 3 event loops were watched; 1 was not: its stack may not be read.`
-fn not_watched(telling: &Telling<'_>) -> Option<String> {
-    let turns = &telling.findings.turns;
+fn not_watched(context: &Context<'_>) -> Option<String> {
+    let turns = &context.findings.turns;
     let (all, watched) = (turns.loops.len(), turns.watched().count());
     if watched == all {
         return None;
@@ -41,7 +41,7 @@ fn not_watched(telling: &Telling<'_>) -> Option<String> {
     }
     let most = reasons.iter().max_by_key(|(_, count)| **count);
     let why = most.and_then(|(reason, _)| reason.some());
-    let why = why.map(|reason| format!(": {}", telling.profile.text(reason))).unwrap_or_default();
+    let why = why.map(|reason| format!(": {}", context.profile.text(reason))).unwrap_or_default();
     let none = if all == 1 { "The event loop was not" } else { "None of the event loops was" };
     Some(match watched {
         0 => format!("{none} watched, so stalls are not known{why}."),
@@ -57,9 +57,9 @@ fn not_watched(telling: &Telling<'_>) -> Option<String> {
 }
 
 /// Synchronous runs before loops began: the longest, and how many more.
-fn runs(telling: &Telling<'_>) -> Option<String> {
+fn runs(context: &Context<'_>) -> Option<String> {
     let length = |run: &&SyncRun| run.end_ns.saturating_sub(run.start_ns);
-    let runs = &telling.findings.turns.runs;
+    let runs = &context.findings.turns.runs;
     let longest = runs.iter().max_by_key(length)?;
     let time = about(length(&longest));
     let more = match runs.len() {
@@ -78,23 +78,23 @@ fn runs(telling: &Telling<'_>) -> Option<String> {
     })
 }
 
-/// What is said after the findings.
-pub(in crate::report) fn closing(telling: &Telling<'_>) -> Vec<String> {
-    let turns = &telling.findings.turns;
+/// The sentences after the findings.
+pub(in crate::report) fn closing(context: &Context<'_>) -> Vec<String> {
+    let turns = &context.findings.turns;
     let never_began = turns.runs.iter().any(|run| run.is_all);
     if turns.watched().next().is_none() || never_began {
-        return gc_sentence(telling).into_iter().collect();
+        return gc_sentence(context).into_iter().collect();
     }
-    if telling.profile.loops().is_empty() {
-        return [Some(of_older(telling)), gc_sentence(telling)].into_iter().flatten().collect();
+    if context.profile.loops().is_empty() {
+        return [Some(of_older(context)), gc_sentence(context)].into_iter().flatten().collect();
     }
-    if !telling.findings.list.is_empty() {
+    if !context.findings.list.is_empty() {
         let first = Some("Nothing else stands out.".to_owned());
-        let more = [first, super::delay::untold(telling), gc_sentence(telling)];
+        let more = [first, super::delay::of_others(context), gc_sentence(context)];
         return more.into_iter().flatten().collect();
     }
-    let mut text = vec!["Nothing stands out.".to_owned(), healthy(telling)];
-    if free(telling).is_some_and(|free| free >= 0.5) {
+    let mut text = vec!["Nothing stands out.".to_owned(), healthy(context)];
+    if free(context).is_some_and(|free| free >= 0.5) {
         text.push(
             "If replies are slow, look outside the loop: database, upstream services, connection pools."
                 .to_owned(),
@@ -103,10 +103,10 @@ pub(in crate::report) fn closing(telling: &Telling<'_>) -> Vec<String> {
     text
 }
 
-/// Recordings of before waits were watched: that there is no stall says less.
-fn of_older(telling: &Telling<'_>) -> String {
+/// Recordings of before waits were watched: that there is no stall means less.
+fn of_older(context: &Context<'_>) -> String {
     let older = "this recording is of an older nodescope, which did not see turns that wait";
-    match telling.findings.turns.stalls.is_empty() {
+    match context.findings.turns.stalls.is_empty() {
         true => format!("No turn of the event loop ran for 50 ms; {older}."),
         false => format!("Perhaps there are more stalls: {older}."),
     }
@@ -114,10 +114,10 @@ fn of_older(telling: &Telling<'_>) -> String {
 
 /// `The loop was free 79 % of the time; no turn took 50 ms; a request waited 4 ms at p99. Garbage collection took 2 %
 /// of its time. Not throttled.`
-fn healthy(telling: &Telling<'_>) -> String {
-    let count = telling.findings.turns.watched().count();
-    let free = free(telling).map(|free| format!("{:.0} %", free * 100.0));
-    let longest = telling.findings.turns.stalls.first().map(|stall| about(stall.duration_ns()));
+fn healthy(context: &Context<'_>) -> String {
+    let count = context.findings.turns.watched().count();
+    let free = free(context).map(|free| format!("{:.0} %", free * 100.0));
+    let longest = context.findings.turns.stalls.first().map(|stall| about(stall.duration_ns()));
     let turn =
         longest.map_or("no turn took 50 ms".to_owned(), |time| format!("longest turn {time}"));
     let mut text = match (count, free) {
@@ -128,39 +128,39 @@ fn healthy(telling: &Telling<'_>) -> String {
         }
         (_, None) => format!("Of {count} event loops, {turn}"),
     };
-    text.extend(super::delay::at_p99(telling));
+    text.extend(super::delay::at_p99(context));
     text.push('.');
-    let periods = telling.findings.host.iter().filter_map(|(_, times)| times.throttled_share());
+    let periods = context.findings.host.iter().filter_map(|(_, times)| times.throttled_share());
     let throttled =
         periods.fold(None, |most: Option<f64>, share| Some(most.unwrap_or(0.0).max(share)));
-    text.extend(gc_sentence(telling).map(|sentence| format!(" {sentence}")));
+    text.extend(gc_sentence(context).map(|sentence| format!(" {sentence}")));
     text.extend(throttled.map(|share| match share {
         0.0 => " Not throttled.".to_owned(),
         share => format!(" Throttled in {:.0} % of periods.", (share * 100.0).max(1.0)),
     }));
-    text.extend(super::pool::closing(telling).map(|sentence| format!(" {sentence}")));
+    text.extend(super::pool::closing(context).map(|sentence| format!(" {sentence}")));
     text
 }
 
 /// The free part of the loop that was free least.
-fn free(telling: &Telling<'_>) -> Option<f64> {
-    let watched = telling.findings.turns.watched().filter(|row| row.watched_ns > 0);
+fn free(context: &Context<'_>) -> Option<f64> {
+    let watched = context.findings.turns.watched().filter(|row| row.watched_ns > 0);
     let free: Option<Vec<f64>> =
         watched.map(|row| row.polled_ns.map(|ns| crate::share(ns, row.watched_ns))).collect();
     free?.into_iter().reduce(f64::min)
 }
 
-fn is_told(telling: &Telling<'_>) -> bool {
-    telling.findings.list.iter().any(|found| matches!(found.finding, crate::Finding::Gc(_)))
+fn is_gc_found(context: &Context<'_>) -> bool {
+    context.findings.list.iter().any(|found| matches!(found.finding, crate::Finding::Gc(_)))
 }
 
 /// Garbage collection by what the loop lost, and beside it what helper threads used.
-fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
-    let gc = &telling.findings.gc;
-    if telling.samples < FEW_SAMPLES || gc.all < 0.001 || is_told(telling) {
+fn gc_sentence(context: &Context<'_>) -> Option<String> {
+    let gc = &context.findings.gc;
+    if context.samples < FEW_SAMPLES || gc.all < 0.001 || is_gc_found(context) {
         return None;
     }
-    let share = |share| rough_percent(share, telling.samples);
+    let share = |share| rough_percent(share, context.samples);
     let is_little =
         |row: &crate::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
     if gc.loops.first().is_some_and(is_little) {
@@ -173,32 +173,32 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
         0.0..0.01 => String::new(),
         helpers => format!("; its helper threads used {} of all CPU time", share(helpers)),
     };
-    Some(format!("Garbage collection took {}{helpers}.", telling.gc_share(worst)))
+    Some(format!("Garbage collection took {}{helpers}.", context.gc_share(worst)))
         .filter(|_| worst.samples >= FEW_SAMPLES)
 }
 
-/// What of the application and of its packages used most CPU; of noise, nothing is said. `whole` is what the first share
-/// is said to be of.
+/// What of the application and of its packages used most CPU; noise is left out. `whole` names what the first share is
+/// of.
 pub(in crate::report) fn most_cpu(
-    telling: &Telling<'_>,
+    context: &Context<'_>,
     package: Option<&PackageRow>,
     whole: &mut Option<&str>,
 ) -> Vec<String> {
     let mut share = |times: &Times| {
         let share = times.caused_share.unwrap_or_default();
-        let words = match telling.counted {
-            true => rough_percent(share, telling.samples),
+        let words = match context.counted {
+            true => rough_percent(share, context.samples),
             false => percent(share),
         };
         words + &of(whole)
     };
-    let is_told =
-        |times: &Times| telling.is_sure(times.caused_share.unwrap_or_default(), telling.samples);
-    let own = telling.own.first().filter(|row| is_told(&row.times)).map(|row| {
-        let place = telling.place_words(&row.name, row.file.as_deref(), row.line);
+    let is_sure =
+        |times: &Times| context.is_sure(times.caused_share.unwrap_or_default(), context.samples);
+    let own = context.own.first().filter(|row| is_sure(&row.times)).map(|row| {
+        let place = context.place_words(&row.name, row.file.as_deref(), row.line);
         format!("Of your own code, {place} caused most: {}.", share(&row.times))
     });
-    let package = package.filter(|row| is_told(&row.times)).map(|row| {
+    let package = package.filter(|row| is_sure(&row.times)).map(|row| {
         let package = package_words(&row.name, row.version.as_deref());
         format!("Of the npm packages, {package} caused most: {}.", share(&row.times))
     });

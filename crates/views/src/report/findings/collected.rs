@@ -2,18 +2,18 @@
 
 use profile::Category;
 
-use super::Telling;
+use super::Context;
 use super::stalls::{each, stops};
 use crate::report::caused;
 use crate::text::{about, rough_percent};
 use crate::{Collected, Collection, FEW_SAMPLES, LoopGc, Selection, TopKey};
 
-/// What samples cannot tell.
+/// What samples cannot show.
 const NOT_SHOWN: &str = "CPU samples do not show what stays alive.";
 /// A kind of collection is named where it has this part of the time of all.
 const MOSTLY: f64 = 0.8;
 
-impl Telling<'_> {
+impl Context<'_> {
     pub(super) fn collected(&self, gc: &Collected) -> Vec<String> {
         let mut text = vec![match &gc.rhythm {
             Some(rhythm) => {

@@ -2,33 +2,33 @@
 
 use profile::ThreadId;
 
-use super::{FindingRow, Telling, capital};
+use super::{Context, FindingRow, capital};
 use crate::text::about;
 use crate::{Finding, LoopDelay};
 
 /// Adds to the first finding of each loop what requests to it paid.
-pub(super) fn add(telling: &Telling<'_>, rows: &mut [FindingRow]) {
-    let mut told: Vec<ThreadId> = Vec::new();
-    for (found, row) in telling.findings.list.iter().zip(rows) {
+pub(super) fn add(context: &Context<'_>, rows: &mut [FindingRow]) {
+    let mut reported: Vec<ThreadId> = Vec::new();
+    for (found, row) in context.findings.list.iter().zip(rows) {
         let mut threads = found.finding.threads();
-        threads.retain(|thread| !told.contains(thread));
+        threads.retain(|thread| !reported.contains(thread));
         // Their headlines say how busy the loop was.
         let has_use = matches!(found.finding, Finding::Busy(_) | Finding::BadWorker(_));
-        row.text.extend(telling.delay(&threads, !has_use));
-        told.extend(threads);
+        row.text.extend(context.delay(&threads, !has_use));
+        reported.extend(threads);
     }
 }
 
 /// The same of the loops that no finding is about: a full pool or a CPU limit may be the whole reason, or not.
-pub(super) fn untold(telling: &Telling<'_>) -> Option<String> {
-    let told: Vec<ThreadId> =
-        telling.findings.list.iter().flat_map(|found| found.finding.threads()).collect();
-    let loops = telling.findings.delays.iter().map(|row| row.thread);
-    let rest: Vec<ThreadId> = loops.filter(|thread| !told.contains(thread)).collect();
-    telling.delay(&rest, true)
+pub(super) fn of_others(context: &Context<'_>) -> Option<String> {
+    let reported: Vec<ThreadId> =
+        context.findings.list.iter().flat_map(|found| found.finding.threads()).collect();
+    let loops = context.findings.delays.iter().map(|row| row.thread);
+    let rest: Vec<ThreadId> = loops.filter(|thread| !reported.contains(thread)).collect();
+    context.delay(&rest, true)
 }
 
-impl Telling<'_> {
+impl Context<'_> {
     /// `The loop was free 70 % of the time; a request waited 0 ms (median), 294 ms (p99), 513 ms (worst).` Of several
     /// loops, the one where requests waited longest.
     fn delay(&self, threads: &[ThreadId], with_use: bool) -> Option<String> {
@@ -70,16 +70,17 @@ fn figures(row: &LoopDelay) -> String {
     }
     let words = [(median_ns, "median"), (p99_ns, "p99"), (worst_ns, "worst")];
     // What is not known of the p99 is not known of the median.
-    let told = if p99_ns.is_none() && median_ns.is_none() { &words[1..] } else { &words[..] };
-    told.iter()
+    let known = if p99_ns.is_none() && median_ns.is_none() { &words[1..] } else { &words[..] };
+    known
+        .iter()
         .map(|(ns, which)| format!("{} ({which})", figure(*ns)))
         .collect::<Vec<_>>()
         .join(", ")
 }
 
 /// `; a request waited 4 ms at p99`: at the loop where that is longest.
-pub(super) fn at_p99(telling: &Telling<'_>) -> Option<String> {
-    let delays = &telling.findings.delays;
+pub(super) fn at_p99(context: &Context<'_>) -> Option<String> {
+    let delays = &context.findings.delays;
     let worst = delays.iter().map(|row| row.p99_ns).collect::<Option<Vec<u64>>>()?;
     Some(format!("; a request waited {} at p99", figure(worst.into_iter().max())))
 }

@@ -47,7 +47,7 @@ pub(super) fn part_in_turns(row: &crate::EventLoop) -> f64 {
     1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1))
 }
 
-/// The longest of all groups; the rhythm is that of the first, which the words tell.
+/// The longest of all groups; the rhythm is that of the first, which the words give.
 fn of_stalls(groups: &[&StallGroup]) -> Figures {
     Figures {
         worst_ns: groups.iter().map(|group| group.rhythm.longest_ns).max(),

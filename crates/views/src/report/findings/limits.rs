@@ -2,12 +2,12 @@
 
 use profile::ProcessId;
 
-use super::{LARGEST_USERS, Telling};
+use super::{Context, LARGEST_USERS};
 use crate::report::FunctionRow;
 use crate::text::{about, rough_percent};
 use crate::{CpuLimit, CpuWait, FEW_SAMPLES};
 
-impl Telling<'_> {
+impl Context<'_> {
     /// `Held back by the CPU limit, not by slow code: throttled in 92 % of periods, 19.3 s of 30 s.`
     pub(super) fn cpu_limit(&self, limit: &CpuLimit, lost_ns: u64) -> Vec<String> {
         let whose = limit.process.and_then(|id| self.profile.process(id).pid);
@@ -121,11 +121,11 @@ impl Telling<'_> {
                 rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
             )
         };
-        let is_told = |row: &&FunctionRow| {
+        let is_sure = |row: &&FunctionRow| {
             self.is_sure(row.times.caused_share.unwrap_or_default(), self.samples)
         };
         let users: Vec<String> =
-            self.own.iter().take(LARGEST_USERS).filter(is_told).map(one).collect();
+            self.own.iter().take(LARGEST_USERS).filter(is_sure).map(one).collect();
         Some(users.join(", ")).filter(|users| !users.is_empty())
     }
 }

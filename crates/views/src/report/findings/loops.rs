@@ -4,15 +4,15 @@ use profile::StringId;
 
 use super::delay::figure;
 use super::figures::part_in_turns;
-use super::{LARGEST_USERS, Telling, capital};
+use super::{Context, LARGEST_USERS, capital};
 use crate::packages::{Versions, package_words, pulled_in_by};
 use crate::text::rough_percent;
 use crate::{BadWorker, Busy, FEW_SAMPLES, HotPackage, Work};
 
-/// From this part on it is said that the causes explain little.
+/// From this part on a sentence says that the causes explain little.
 const MOSTLY_OTHERS: f64 = 0.5;
 
-impl Telling<'_> {
+impl Context<'_> {
     /// `The event loop was busy 93 % of the time, mostly with short turns: what arrives has to queue.`
     pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
         let row = &busy.row;

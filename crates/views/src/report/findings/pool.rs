@@ -2,14 +2,14 @@
 
 use crate::pool::{PoolUse, PoolWork};
 
-use super::Telling;
+use super::Context;
 
 /// From this part of what waits on, it is named as the one that waits.
 const MOSTLY: f64 = 0.5;
-/// A pool of whose threads a smaller part was busy did nothing worth telling.
+/// A pool of whose threads a smaller part was busy did nothing worth reporting.
 const IDLE: f64 = 0.01;
 
-impl Telling<'_> {
+impl Context<'_> {
     /// `The thread pool (4 threads) was full 83 % of the time; on average 12 requests waited, mostly lookups of names
     /// (getaddrinfo).`
     pub(super) fn pool(&self, pool: &PoolUse) -> Vec<String> {
@@ -33,8 +33,8 @@ impl Telling<'_> {
 }
 
 /// `Thread pool idle.`, where nothing waited; none where no pool is known.
-pub(super) fn closing(telling: &Telling<'_>) -> Option<String> {
-    let pools = &telling.findings.pools;
+pub(super) fn closing(context: &Context<'_>) -> Option<String> {
+    let pools = &context.findings.pools;
     let part = |pool: &PoolUse| pool.busy / f64::from(pool.threads.max(1));
     let busiest = pools.iter().max_by(|a, b| part(a).total_cmp(&part(b)))?;
     Some(match part(busiest) {

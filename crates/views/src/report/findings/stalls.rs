@@ -4,14 +4,14 @@ use profile::{FunctionId, StackId, ThreadId};
 
 use crate::{FEW_SAMPLES, Rhythm, StallGroup, StallKind, Work};
 
-use super::{Telling, capital};
+use super::{Context, capital};
 use crate::stalls::path_of;
 use crate::text::{about, rough_percent};
 
 /// So many functions of a path are named: the first, and the last ones.
 const LONGEST_PATH: usize = 4;
 
-impl Telling<'_> {
+impl Context<'_> {
     /// How often, how long, and what it was.
     pub(super) fn stalls(&self, group: &StallGroup) -> Vec<String> {
         let mut text = vec![self.stood_still(group)];
@@ -101,7 +101,7 @@ impl Telling<'_> {
         if path.is_empty() {
             path.push(last);
         }
-        // Functions without a name tell nothing between others.
+        // Functions without a name explain nothing between others.
         let is_named = |id: FunctionId| {
             !matches!(
                 self.profile.text(self.profile.functions().name[id.index()]),

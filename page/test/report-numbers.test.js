@@ -44,7 +44,7 @@ const STALLS = "tests/browser/stalls.nodescope";
 /** So many findings are in the report unless all are asked for; the page has all of them. */
 const REPORTED = 5;
 
-/** The report's first lines, from what the page was told. */
+/** The report's first lines, from the report in the page. */
 function headOf({ headline, sentences, findings, closing }) {
   const numbered = findings.slice(0, REPORTED).flatMap(({ text: [first, ...rest] }, at) => {
     const number = `${at + 1}`.padEnd(3);
@@ -72,30 +72,30 @@ const RECORDINGS = [...CASES, STALLS, ...(live ? [live] : [])];
 describe("the page says what the report says, word for word", () => {
   for (const name of RECORDINGS)
     test(name, async () => {
-      const { said } = await openPage(name);
+      const { report: inPage } = await openPage(name);
       const { out, err } = reportText(name);
-      const head = headOf(said);
+      const head = headOf(inPage);
       assert.equal(out.slice(0, head.length), head);
       assert.match(out.slice(head.length), /^(\n|$)/);
       const warned = err.split("\n").map((line) => line.replace(/^nodescope: /, ""));
-      for (const sentence of said.warnings) assert.ok(warned.includes(sentence), `${sentence}\n${err}`);
+      for (const sentence of inPage.warnings) assert.ok(warned.includes(sentence), `${sentence}\n${err}`);
     });
 });
 
 /** What both compute of one selection: `state` is the page's, `options` are the report's. */
 function assertSameNumbers(name, profile, state, options) {
   const derived = new Derived(profile);
-  const told = report(name, ...options);
+  const reported = report(name, ...options);
   const selection = { ...derived.selection(state), lane: 0 };
   const sums = sumStacks(profile, selection);
-  assert.deepEqual([sums.total, sums.count], [told.weight, told.samples]);
-  assertSameLists(profile, selection, null, told);
-  assertSameCaused(profile, sums, told);
+  assert.deepEqual([sums.total, sums.count], [reported.weight, reported.samples]);
+  assertSameLists(profile, selection, null, reported);
+  assertSameCaused(profile, sums, reported);
   const categories = derived.categoryShares(state);
-  for (const { name: word, self } of told.categories) {
+  for (const { name: word, self } of reported.categories) {
     assert.ok(Math.abs(share(categories[WORDS.indexOf(word)], sums.total) - self) < 1e-9, word);
   }
-  assertSameEntries(name, derived, state, options, told);
+  assertSameEntries(name, derived, state, options, reported);
   const pattern = "node|emit";
   const found = matchedOf(derived, { ...state, search: pattern }).share;
   const matched = found === 0 ? 0 : report(name, "--search", pattern, ...options).weight;
@@ -103,7 +103,7 @@ function assertSameNumbers(name, profile, state, options) {
 }
 
 /** Kinds and functions, and the weight where one of them is chosen. */
-function assertSameEntries(name, derived, state, options, told) {
+function assertSameEntries(name, derived, state, options, reported) {
   const { groups, total } = derived.entries(state);
   const line = (words, { samples }, part, inferred) => `${words} ${samples} ${part.toFixed(9)} ${inferred.toFixed(9)}`;
   const ours = groups.flatMap((group) => [
@@ -111,7 +111,7 @@ function assertSameEntries(name, derived, state, options, told) {
     ...group.rows.map((row) => line(row.entry.text, row, share(row.weight, total), share(row.inferred, total))),
   ]);
   const called = ({ function: name, package: its }) => name ?? (its ? `package ${its}` : "Node itself");
-  const theirs = told.entries.flatMap((group) => {
+  const theirs = reported.entries.flatMap((group) => {
     const [one] = groups.find(({ kind }) => kind === group.kind)?.rows[0].entry.text.split(" ▸ ") ?? [];
     const words = (row) => (group.kind === "none" ? one : `${one} ▸ ${called(row)}`);
     const rows = group.functions.map((row) => line(words(row), row, row.share, row.inferred));
@@ -128,12 +128,12 @@ function assertSameEntries(name, derived, state, options, told) {
   );
 }
 
-function assertSameCaused(profile, sums, told) {
+function assertSameCaused(profile, sums, reported) {
   const digits = (words, part) => `${words} ${part.toFixed(9)}`;
   const nameOf = (id) => profile.strings[profile.functions.name[id]];
   assert.deepEqual(
     [...causedBy(profile, sums)].map(([id, weight]) => digits(nameOf(id), share(weight, sums.total))).sort(),
-    told.own_functions.map((row) => digits(row.name, row.caused)).sort(),
+    reported.own_functions.map((row) => digits(row.name, row.caused)).sort(),
   );
 }
 
@@ -162,7 +162,7 @@ describe("the page computes what the report computes", () => {
 /** The head's shares of threads and roles. */
 function assertSameThreads(name, profile) {
   const { threadWeights } = new Derived(profile);
-  const told = report(name);
+  const reported = report(name);
   const total = sumStacks(profile, busy(profile)).total;
   const sumBy = (rows, key, value) => {
     const sums = new Map();
@@ -171,7 +171,7 @@ function assertSameThreads(name, profile) {
   };
   const own = profile.threads.map((thread, id) => ({ ...thread, part: share(threadWeights[id], total) }));
   for (const key of [({ role }) => role, ({ tid, name }) => `${tid} ${name}`]) {
-    const [ours, theirs] = [sumBy(own, key, ({ part }) => part), sumBy(told.threads, key, (row) => row.self)];
+    const [ours, theirs] = [sumBy(own, key, ({ part }) => part), sumBy(reported.threads, key, (row) => row.self)];
     assert.deepEqual(new Map([...ours].sort()), new Map([...theirs].sort()));
   }
 }
@@ -181,7 +181,7 @@ after(() => {
   for (const server of servers) server.kill();
 });
 
-/** What the served page is told of the second recording against the first. */
+/** The served comparison of the second recording against the first. */
 async function compared(before, now) {
   const words = ["view", "--no-browser", input(before), input(now)];
   const server = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"] });
@@ -210,7 +210,7 @@ describe("what changed between two recordings is what the program finds", () => 
   ])
     test(`${before} → ${now}`, async () => {
       const both = join(await open(now), await open(before), "b", "before");
-      const told = await compared(before, now);
+      const reported = await compared(before, now);
       const derived = new Derived(both);
       const ways = {
         loops: [null, "rate"],
@@ -229,18 +229,18 @@ describe("what changed between two recordings is what the program finds", () => 
           `${id} ${row.verdict} ${row.before.toFixed(9)} ${row.now.toFixed(9)} ${text.replaceAll("\u00a0", " ")}`;
         assert.deepEqual(
           found.map((row) => line(row.id, row, changeText(row, unit))).sort(),
-          told[key].changes.map((row) => line(row.function, row, row.text)).sort(),
+          reported[key].changes.map((row) => line(row.function, row, row.text)).sort(),
         );
-        assert.equal(told[key].intro, changesText(found[0]));
+        assert.equal(reported[key].intro, changesText(found[0]));
         const rated = { ...state, measure: "rate" };
         const what = derived.against.areLoops(state) ? "The main loop" : "All threads";
         const whole = derived.against.wholeChange(state);
         const text = whole
           ? wholeText(what, whole, derived.against.rateUnit(rated))
           : "Of one at least it is not known how long it took: shares are compared.";
-        assert.equal(told[key].text, text.replaceAll("\u00a0", " "));
+        assert.equal(reported[key].text, text.replaceAll("\u00a0", " "));
         if (isChanged !== null) assert.equal(found.length > 0, isChanged, key);
-        for (const { function: id, name } of told[key].changes) {
+        for (const { function: id, name } of reported[key].changes) {
           const own = both.strings[both.functions.name[id]];
           assert.ok(own === "" || own === "(anonymous)" ? name.startsWith("(anonymous)") : name === own, name);
         }

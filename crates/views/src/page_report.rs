@@ -1,5 +1,5 @@
-//! What the page says of a whole recording: the report's own words, with the rows that a click leads to. The page
-//! prints them; it computes only what follows the mouse.
+//! What the report says of a whole recording, prepared for the page: the same sentences, with the rows that a click
+//! leads to. The page prints them; it computes only what follows the mouse.
 
 use profile::{FunctionId, ProcessId, Profile, RowId, Second, ThreadId, UNKNOWN};
 use serde::Serialize;
@@ -12,9 +12,9 @@ use crate::stalls::{Span, Stall, StallKind, Wait, busy_stretches, function_of};
 use crate::text::about;
 use crate::weights::{share, weigh_busy};
 
-/// The words for a recording.
+/// What the report contains, prepared for the page.
 #[derive(Debug, Serialize)]
-pub struct Said {
+pub struct PageReport {
     /// Which process it is about, and when, in parts.
     pub headline: Vec<String>,
     /// What is wrong with the file.
@@ -24,30 +24,30 @@ pub struct Said {
     /// What else is known of it, which the report says beside its tables.
     pub notes: Vec<String>,
     /// What stands out, the most costly first.
-    pub findings: Vec<SaidFinding>,
-    /// What is said behind them.
+    pub findings: Vec<PageFinding>,
+    /// The sentences after them.
     pub closing: Vec<String>,
     /// The functions that the sentences name, and how.
     pub mentions: Vec<Mention>,
     /// The threads whose event loops were watched.
     pub watched: Vec<ThreadId>,
     /// Their long turns, the longest first.
-    pub stalls: Vec<SaidStall>,
+    pub stalls: Vec<PageStall>,
     /// Of loops that were not watched: for how long they were busy without a pause, the longest first.
-    pub busy: Vec<SaidStall>,
+    pub busy: Vec<PageStall>,
     /// Gaps: the times for which a process was stopped, with one of its threads.
     pub stops: Vec<Span>,
     /// About a second each, in which the CPU limit held a process back.
-    pub throttled: Vec<SaidThrottled>,
+    pub throttled: Vec<PageThrottled>,
     /// What asked for the work.
-    pub entries: SaidEntries,
+    pub entries: PageEntries,
     /// How much of a stack the page opens with: the word of the lens.
     pub lens: &'static str,
 }
 
 /// Something that stands out, and where the page finds it.
 #[derive(Debug, Serialize)]
-pub struct SaidFinding {
+pub struct PageFinding {
     /// The kind of finding.
     pub id: &'static str,
     /// A headline, and what to look at.
@@ -62,7 +62,7 @@ pub struct SaidFinding {
 
 /// A piece of time in which the CPU limit held a process back.
 #[derive(Debug, Serialize)]
-pub struct SaidThrottled {
+pub struct PageThrottled {
     /// The process.
     pub process: ProcessId,
     /// When the piece began.
@@ -75,16 +75,16 @@ pub struct SaidThrottled {
 
 /// The entry of each stack. The page sums them up for what is selected.
 #[derive(Debug, Serialize)]
-pub struct SaidEntries {
+pub struct PageEntries {
     /// The entries.
-    pub list: Vec<SaidEntry>,
+    pub list: Vec<PageEntry>,
     /// For the stacks in their order: a row of `list`, how many stacks have it, the next row, and so on.
     pub runs: Vec<u32>,
 }
 
 /// What asked for work.
 #[derive(Debug, Serialize)]
-pub struct SaidEntry {
+pub struct PageEntry {
     /// The word for its kind.
     pub kind: EntryKind,
     /// `HTTP requests`
@@ -93,13 +93,13 @@ pub struct SaidEntry {
     pub function: Option<FunctionId>,
     /// `HTTP request ▸ list`
     pub text: String,
-    /// Whether other samples told it.
+    /// Whether it was inferred from other samples.
     pub is_inferred: bool,
 }
 
 /// A stretch of time on a loop's thread.
 #[derive(Debug, Serialize)]
-pub struct SaidStall {
+pub struct PageStall {
     /// The thread.
     pub thread: ThreadId,
     /// When it began.
@@ -114,13 +114,13 @@ pub struct SaidStall {
     pub text: String,
 }
 
-/// Everything that the page says of the whole recording.
-pub fn said(profile: &Profile) -> Said {
+/// The report of the whole recording, as the page gets it.
+pub fn page_report(profile: &Profile) -> PageReport {
     let (selection, weights) = weigh_busy(profile, &Selection::of_logical());
     let report = Report::without_lists(profile, &weights, &selection);
     let turns = &report.turns;
-    let words = |stalls: &[Stall]| stalls.iter().map(|stall| said_stall(profile, stall)).collect();
-    Said {
+    let words = |stalls: &[Stall]| stalls.iter().map(|stall| page_stall(profile, stall)).collect();
+    PageReport {
         watched: turns.watched().map(|row| row.thread).collect(),
         stalls: words(&turns.stalls),
         busy: words(&busy_stretches(profile, turns, &report.doings)),
@@ -128,9 +128,9 @@ pub fn said(profile: &Profile) -> Said {
         warnings: warnings(profile),
         sentences: report.sentences(),
         notes: report.awaits().into_iter().collect(),
-        findings: report.findings.into_iter().map(said_finding).collect(),
+        findings: report.findings.into_iter().map(page_finding).collect(),
         throttled: throttled(profile),
-        entries: said_entries(profile, report.doings.entries(profile)),
+        entries: page_entries(profile, report.doings.entries(profile)),
         lens: opening_lens(profile, report.doings.entries(profile)).word(),
         headline: report.headline,
         closing: report.closing,
@@ -139,15 +139,15 @@ pub fn said(profile: &Profile) -> Said {
 }
 
 /// All of them: the page shows the first, and the others when it is asked to.
-fn said_finding(FindingRow { id, text, whereabouts, .. }: FindingRow) -> SaidFinding {
+fn page_finding(FindingRow { id, text, whereabouts, .. }: FindingRow) -> PageFinding {
     let Whereabouts { threads, spans, function } = whereabouts;
-    SaidFinding { id, text, threads, spans, function }
+    PageFinding { id, text, threads, spans, function }
 }
 
 /// A process that is held back for less of a second is not worth a mark.
 const THROTTLED_TIME: f64 = 0.02;
 
-fn throttled(profile: &Profile) -> Vec<SaidThrottled> {
+fn throttled(profile: &Profile) -> Vec<PageThrottled> {
     let table = profile.seconds();
     let rows = table.ids().map(|id: RowId| table.row(id));
     let is_much = |row: &Second| {
@@ -155,17 +155,17 @@ fn throttled(profile: &Profile) -> Vec<SaidThrottled> {
         let length_ns = row.end_ns.saturating_sub(row.start_ns);
         is_known && length_ns > 0 && share(row.throttled_ns, length_ns) >= THROTTLED_TIME
     };
-    let said = |row: Second| SaidThrottled {
+    let to_piece = |row: Second| PageThrottled {
         process: row.process,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         throttled_ns: row.throttled_ns.min(row.end_ns - row.start_ns),
     };
-    rows.filter(is_much).map(said).collect()
+    rows.filter(is_much).map(to_piece).collect()
 }
 
-fn said_entries(profile: &Profile, entries: &Entries) -> SaidEntries {
-    let list = entries.list.iter().map(|entry| SaidEntry {
+fn page_entries(profile: &Profile, entries: &Entries) -> PageEntries {
+    let list = entries.list.iter().map(|entry| PageEntry {
         kind: entry.kind,
         many: entry.kind.many(),
         function: entry.function.some(),
@@ -184,7 +184,7 @@ fn said_entries(profile: &Profile, entries: &Entries) -> SaidEntries {
             }
         }
     }
-    SaidEntries { list: list.collect(), runs }
+    PageEntries { list: list.collect(), runs }
 }
 
 /// For each stack, whether a sample ends in it, with or without the functions that await it.
@@ -200,13 +200,13 @@ fn used(profile: &Profile) -> Vec<bool> {
     used
 }
 
-fn said_stall(profile: &Profile, stall: &Stall) -> SaidStall {
+fn page_stall(profile: &Profile, stall: &Stall) -> PageStall {
     let function = function_of(stall).some();
     let place = function.map(|id| format!(" in {}", function_words(profile, id)));
     let kind = kind_words(stall);
     let comma = if kind.is_empty() { "" } else { ", " };
     let (length, start) = (about(stall.duration_ns()), stall.start_ns as f64 / 1e9);
-    SaidStall {
+    PageStall {
         thread: stall.thread,
         start_ns: stall.start_ns,
         end_ns: stall.end_ns,

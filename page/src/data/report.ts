@@ -1,7 +1,8 @@
-// What the report says of a recording, as crates/views wrote it when the page was made (crates/views/src/said.rs). The
-// page prints these words for the whole recording; it computes only what follows the mouse.
+// What the report says of a recording, as crates/views wrote it when the page was made
+// (crates/views/src/page_report.rs). The page prints these words for the whole recording; it computes only what follows
+// the mouse.
 
-export interface Said {
+export interface Report {
   /** Which process it is about, and when, in parts. */
   headline: string[];
   /** What is wrong with the file. */
@@ -11,34 +12,34 @@ export interface Said {
   /** What else is known of it. */
   notes: string[];
   /** What stands out, the most costly first. */
-  findings: SaidFinding[];
-  /** What is said behind them. */
+  findings: ReportFinding[];
+  /** The sentences after them. */
   closing: string[];
   /** The functions that the sentences name, and how. */
   mentions: { words: string; function: number }[];
   /** The threads whose event loops were watched. */
   watched: number[];
   /** Their long turns, the longest first. */
-  stalls: SaidStall[];
+  stalls: ReportStall[];
   /** Of loops that were not watched: for how long they were busy without a pause, the longest first. */
-  busy: SaidStall[];
+  busy: ReportStall[];
   /** Gaps: the times for which a process was stopped, with one of its threads. */
   stops: Span[];
   /** About a second each, in which the CPU limit held a process back. */
   throttled: { process: number; start_ns: number; end_ns: number; throttled_ns: number }[];
   /** What asked for the work. */
-  entries: SaidEntries;
+  entries: ReportEntries;
   /** How much of a stack the page opens with: the word of a lens. */
   lens: string;
 }
 
-export interface SaidEntries {
-  list: SaidEntry[];
+export interface ReportEntries {
+  list: ReportEntry[];
   /** For the stacks in their order: a row of `list`, how many stacks have it, the next row, and so on. */
   runs: number[];
 }
 
-export interface SaidEntry {
+export interface ReportEntry {
   /** The word for its kind: `http`. */
   kind: string;
   /** `HTTP requests` */
@@ -47,7 +48,7 @@ export interface SaidEntry {
   function: number | null;
   /** `HTTP request ▸ list` */
   text: string;
-  /** Whether other samples told it. */
+  /** Whether it was inferred from other samples. */
   is_inferred: boolean;
 }
 
@@ -57,7 +58,7 @@ export interface Span {
   end_ns: number;
 }
 
-export interface SaidFinding {
+export interface ReportFinding {
   /** The kind of finding: `sync-files`. */
   id: string;
   /** A headline, and what to look at. */
@@ -72,7 +73,7 @@ export interface SaidFinding {
 /** What most of a stall was. In the last three nothing ran: the thread waited. */
 export type StallKind = "ran" | "gc" | "unknown" | "blocked" | "throttled" | "cpu-wait";
 
-export interface SaidStall extends Span {
+export interface ReportStall extends Span {
   kind: StallKind;
   function: number | null;
   text: string;
@@ -84,7 +85,7 @@ export interface Figure {
   text: string;
 }
 
-/** What a list says of a recording (crates/views/src/gist.rs). */
+/** What a list shows of a recording (crates/views/src/gist.rs). */
 export interface Gist {
   service: string;
   /** `pid 4140`, `64 processes` */
