@@ -1,4 +1,4 @@
-//! What records say of processes that become other programs, threads that begin, and processes that end.
+//! What records contain about processes that become other programs, threads that begin, and processes that end.
 
 use crate::stream::{self, kind};
 
@@ -33,7 +33,7 @@ pub enum Change {
     },
 }
 
-/// What one whole record says.
+/// The change that one whole record contains.
 pub fn change(record: &[u8]) -> Option<Change> {
     let word =
         |at: usize| record.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn records_say_what_happened() {
+    fn records_show_what_happened() {
         let name = u32::from_ne_bytes(*b"node");
         let comm = |misc: u16| record(kind::COMM, misc, &[7, 7, name, 0], 50);
         assert_eq!(change(&comm(1 << 13)), Some(Change::Exec { pid: 7, time_ns: 50 }));

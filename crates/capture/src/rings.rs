@@ -20,7 +20,7 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// From what [`crate::Sampler::share`] said.
+    /// From what [`crate::Sampler::share`] returned.
     pub fn inherited(text: &str) -> io::Result<Self> {
         let row = |part: &str| {
             let (file, bytes) = part.split_once(':').ok_or(io::ErrorKind::InvalidInput)?;
@@ -40,8 +40,8 @@ impl Rings {
         wait(&files, most)
     }
 
-    /// Appends what was written since the last time, and says up to where each ring was read. The space that the kernel
-    /// reserves for a stack and does not fill is left out: it is most of a sample.
+    /// Appends what was written since the last time, and returns up to where each ring was read. The space that the
+    /// kernel reserves for a stack and does not fill is left out: it is most of a sample.
     pub fn read(&mut self, out: &mut Vec<u8>) -> &[u64] {
         let start = out.len();
         let rows = self.rows.iter_mut();
@@ -158,8 +158,8 @@ pub fn period(sample: &[u8]) -> Option<u64> {
 }
 
 /// Appends a sample without what stands behind its call chain: registers and stack. Where the chain has nothing of user
-/// space, it gets the instruction that ran there, and a frame that says that its callers are not known. Whether there
-/// was a sample.
+/// space, it gets the instruction that ran there, and a frame that marks that its callers are not known. Returns
+/// whether there was a sample.
 pub fn strip(sample: &[u8], out: &mut Vec<u8>) -> bool {
     let written = Written { first: sample, second: &[] };
     let count = written.word(CHAIN).and_then(|length| count(length, 8));
@@ -183,7 +183,7 @@ pub fn strip(sample: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// The processes that began, by what whole records say.
+/// The processes that began, by whole records.
 pub fn new_processes(bytes: &[u8]) -> impl Iterator<Item = u32> {
     stream::forks(bytes).filter(|fork| fork.pid != fork.parent_pid).map(|fork| fork.pid)
 }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_ring_says_ends() {
+    fn whatever_a_ring_contains_ends() {
         for length in [0u16, 4, 8, 16, 72, 0xfff8] {
             let mut bytes = sample(64, 24);
             bytes[6..8].copy_from_slice(&length.to_ne_bytes());
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The sample has the kernel's part of a chain, registers and a stack: what is left says that there was more.
+    /// The sample has the kernel's part of a chain, registers and a stack: what is left marks that there was more.
     #[test]
     fn a_sample_without_its_stack_has_the_instruction_and_no_root() {
         let words = |bytes: &[u8]| {

@@ -189,8 +189,8 @@ impl Sampler {
         self.head_of(|attribute| *attribute)
     }
 
-    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each
-    /// event.
+    /// Lets a program that is started now read the rings; the first text has what it needs for that, the second a
+    /// number of each event.
     pub fn share(&self) -> io::Result<(String, String)> {
         let mut rows = Vec::new();
         for (_, event, ring) in &self.rings {
@@ -223,10 +223,10 @@ impl Sampler {
         self.samples += samples;
     }
 
-    fn head_of(&self, told: impl Fn(&Attribute) -> Attribute) -> Vec<u8> {
+    fn head_of(&self, recorded: impl Fn(&Attribute) -> Attribute) -> Vec<u8> {
         let mut out = Vec::new();
         for group in &self.groups {
-            out.extend(stream::attribute(&told(&group.attribute), &group.ids));
+            out.extend(stream::attribute(&recorded(&group.attribute), &group.ids));
             if let (Some(name), Some(id)) = (&group.name, group.ids.first()) {
                 out.extend(stream::event_name(*id, name));
             }
@@ -242,7 +242,7 @@ impl Sampler {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
         out.extend(stream::feature_clock(wall_ns, sys::clock::monotonic_ns()));
         for pid in &self.pids {
-            // A process that has just ended has nothing to tell.
+            // A process that has just ended has nothing to record.
             out.extend(state::describe(*pid).unwrap_or_default());
         }
         out
@@ -282,8 +282,8 @@ impl Sampler {
         !self.fast_events.is_empty()
     }
 
-    /// Changes to the higher rate, or back. Each sample says which of them it was taken at. One event begins before the
-    /// other ends: what happens in between is told twice rather than not at all.
+    /// Changes to the higher rate, or back. Each sample has the rate at which it was taken. One event begins before the
+    /// other ends: what happens in between is recorded twice rather than not at all.
     pub fn set_fast(&mut self, is_fast: bool) {
         self.is_fast = is_fast;
         for (at, fast) in &self.fast_events {
@@ -461,7 +461,7 @@ const MOST_KNOWN: usize = 1000;
 const ALL_THREADS: i32 = -1;
 const ESRCH: i32 = 3;
 
-/// What the kernel says of events that a machine does not have.
+/// The kernel's errors for events that a machine does not have.
 const ENOENT: i32 = 2;
 const ENODEV: i32 = 19;
 const EOPNOTSUPP: i32 = 95;
@@ -490,10 +490,10 @@ fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
     if event.in_kernel && clock.flags & flag::EXCLUDE_KERNEL != 0 {
         return Err(AttachError::Hidden(event.name.clone()));
     }
-    let told =
+    let recorded_elsewhere =
         flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
     let mut attribute = Attribute { kind: event.kind, config: event.config, wakeup: 0, ..*clock };
-    attribute.flags &= !told;
+    attribute.flags &= !recorded_elsewhere;
     if event.is_tracepoint() {
         attribute.flags &= !flag::FREQUENCY;
         attribute.frequency = 1;

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_code_is_told() {
+    fn only_code_is_recorded() {
         assert!(mapping(1, "7f00-7f10 rw-p 00000000 00:00 0 [heap]").is_none());
         assert!(mapping(1, "7f00-7f10 r-xp 00001000 fe:00 123    /a b.so (deleted)").is_some());
         assert!(mapping(1, "nonsense").is_none());

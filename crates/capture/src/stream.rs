@@ -368,7 +368,7 @@ pub(crate) struct Began {
     pub(crate) tid: u32,
 }
 
-/// What began, by what the records say.
+/// What began, by the records.
 pub(crate) fn forks(bytes: &[u8]) -> impl Iterator<Item = Began> {
     let began = |body: &[u8]| {
         let word = |at: usize| body.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);

@@ -1,6 +1,6 @@
 //! Context switches as they come from the rings. A busy server makes thousands a second, most of them for a few
 //! microseconds: those are taken out here, before anything copies, sorts or stores them, and one record for each
-//! thread says how many there were and how long they took together.
+//! thread has how many there were and how long they took together.
 
 use std::collections::BTreeMap;
 

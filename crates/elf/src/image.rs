@@ -220,7 +220,7 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         found.unwrap_or_default()
     }
 
-    /// How to find callers, in a file of 64 bits that says so.
+    /// How to find callers, in a file of 64 bits that describes it.
     pub fn unwind_tables(&self) -> Option<UnwindTables<'a>> {
         if self.is_64 { unwind::read::<FileHeader64<Endianness>, R>(self.data) } else { None }
     }

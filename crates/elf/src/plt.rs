@@ -1,4 +1,4 @@
-//! The jumps to functions of other files. No table names them; the relocations tell, in their order, which
+//! The jumps to functions of other files. No table names them; the relocations show, in their order, which
 //! function each one leads to.
 
 use object::elf::{EM_AARCH64, EM_ARM, Machine, SHT_REL, SHT_RELA};

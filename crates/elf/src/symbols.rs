@@ -435,7 +435,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Reader<'a, '_, H, R
         Row { start, end, name, table: self.table, rank }
     }
 
-    /// Whether a section holds code, and whether its name says so: perf takes labels from the latter only.
+    /// Whether a section holds code, and whether its name marks code: perf takes labels from the latter only.
     fn section_kind(&self, section: &H::SectionHeader) -> (bool, bool) {
         let executable = section.sh_flags(self.sections.endian).0 & SHF_EXECINSTR.0 != 0;
         let name = self.sections.name(section);
@@ -446,7 +446,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Reader<'a, '_, H, R
         ![STV_HIDDEN, STV_INTERNAL].contains(&symbol.st_visibility())
     }
 
-    /// `$x` and `$d` say where code and data begin; they name nothing.
+    /// `$x` and `$d` mark where code and data begin; they name nothing.
     fn marks_arm_code(&self, name: u32) -> bool {
         self.is_arm
             && matches!(name_at(self.names, name), [b'$', b'a' | b'd' | b't' | b'x', rest @ ..] if rest.first().is_none_or(|next| *next == b'.'))

@@ -26,7 +26,7 @@ pub struct UnwindTables<'a> {
     pub covered: Vec<Range<u64>>,
     /// How many bytes they cover, without the gaps: a C library may have tables for its first functions only.
     pub covered_bytes: u64,
-    /// The functions, ascending, somewhere in which only an expression tells where the caller's frame is.
+    /// The functions, ascending, somewhere in which only an expression gives where the caller's frame is.
     pub expressions: Vec<Range<u64>>,
 }
 

@@ -23,7 +23,7 @@ fn callers_are_found_or_known_to_be_saved() {
     };
     let all = FrameTables { index: tables.index, frames: tables.frames, text: tables.text };
     let registers = FrameRegisters { pc: 1, sp: SP, fp: SP + 64 };
-    // Every word says where it stands, and leads upwards.
+    // Every word contains where it stands, and leads upwards.
     let read = |at: u64| (SP..SP + 4096).contains(&at).then_some(at + 256);
     let (mut callers, mut saved) = (0, 0);
     for address in tables.expressions.iter().flat_map(|function| function.clone().step_by(7)) {

@@ -1,4 +1,4 @@
-//! Random addresses of the real node against what nm says of the same file.
+//! Random addresses of the real node against what nm prints for the same file.
 
 use std::collections::BTreeMap;
 use std::fs;

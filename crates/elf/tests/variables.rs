@@ -1,4 +1,4 @@
-//! The constants that V8 leaves in node for debuggers, against what the program itself says.
+//! The constants that V8 leaves in node for debuggers, against what the program itself prints.
 
 use std::fs;
 use std::path::PathBuf;
@@ -46,8 +46,8 @@ fn constants_of_node_are_right() {
             part("6build_E"),
             part("6patch_E")
         );
-        let said = Command::new(&path).args(["-p", "process.versions.v8"]).output().unwrap();
-        assert!(String::from_utf8(said.stdout).unwrap().starts_with(&version), "{version}");
+        let output = Command::new(&path).args(["-p", "process.versions.v8"]).output().unwrap();
+        assert!(String::from_utf8(output.stdout).unwrap().starts_with(&version), "{version}");
         assert_eq!(found.number("v8dbg_TaggedSize"), Some(8));
         // In .bss: zero, and not absent.
         assert_eq!(found.number("v8dbg_SmiTag"), Some(0));

@@ -1,5 +1,5 @@
 //! What speedscope and pprof know of a frame: a name, a file, a position, perhaps a binary. Here it becomes a
-//! frame of the model: scripts, sources of native code and binaries that stand in a file's place are told apart.
+//! frame of the model: scripts, sources of native code and binaries that stand in a file's place are distinguished.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use profile::{Builder, Frame, FrameId, ModuleId, Tier};
 
 use naming::{Named, add};
 
-/// A frame as a foreign format tells it; empty or 0 where it does not.
+/// A frame as a foreign format gives it; empty or 0 where it does not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodePlace<'a> {
     /// The function's name.
@@ -49,7 +49,7 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
             Some(naming::name(place.symbol, module)).filter(|named| named.function == name);
         let named = by_symbol.clone().unwrap_or_else(|| naming::name(symbol, module));
         written = if by_symbol.is_some() { place.symbol } else { name };
-        // The file, where the name itself does not tell it.
+        // The file, where the name itself does not give it.
         let source = named.source.or(Some(source).filter(|file| !file.is_empty()));
         Named { line: definition.0, column: definition.1, source, ..named }
     };
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn files_tell_the_category() {
+    fn files_determine_the_category() {
         let rows = [
             ("send", "/srv/app/node_modules/send/index.js", 96, Category::Dependency),
             ("main", "/srv/app/server.ts", 3, Category::App),

@@ -59,9 +59,10 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
     }
     let keys = outermost_keys(start);
     let has = |key: &str| keys.contains(&key.as_bytes());
-    let says = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
-    let is_other = has("$schema") || has("traceEvents") || has("snapshot") || says("\"selfSize\"");
-    let has_tree = (has("nodes") || has("head")) && says("\"functionName\"");
+    let contains = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
+    let is_other =
+        has("$schema") || has("traceEvents") || has("snapshot") || contains("\"selfSize\"");
+    let has_tree = (has("nodes") || has("head")) && contains("\"functionName\"");
     let has_samples =
         has("samples") && ["timeDeltas", "timestamps", "startTime"].iter().any(|key| has(key));
     !is_other && (has_tree || has_samples)

@@ -1,4 +1,4 @@
-//! What the readers of JSON share: the outermost keys of a text's start, which tell the formats apart; values
+//! What the readers of JSON share: the outermost keys of a text's start, which distinguish the formats; values
 //! that do not insist on a type; lists that are read entry by entry instead of being kept; and the sentence for
 //! a text that ends or breaks.
 

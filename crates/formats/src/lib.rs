@@ -1,4 +1,4 @@
-//! Foreign bytes in, Profile out, and back. One file for each format; [`import()`] tells them apart by their
+//! Foreign bytes in, Profile out, and back. One file for each format; [`import()`] distinguishes them by their
 //! content. Nothing here opens files or prints: readers take `impl Read`, writers `impl Write`, and what is
 //! wrong with an input is an [`ImportError`] or a sentence in the profile's losses.
 

@@ -1,7 +1,8 @@
 //! perf.data → [`Sink`], without perf: the file form and the pipe form, both byte orders, zstd inside. The
-//! stream is read once from front to back; what stands at its end (names of events, build ids) is told last.
+//! stream is read once from front to back; what stands at its end (names of events, build ids) comes last.
 
 mod attributes;
+mod batches;
 mod bytes;
 mod compressed;
 mod deliver;
@@ -10,20 +11,19 @@ mod input;
 mod live;
 mod rounds;
 mod sample;
-mod tell;
 
 use std::io::Read;
 use std::num::NonZero;
 
 use trace::Sink;
 
+use batches::{Batches, Message, each_record, on_one_thread, on_two_threads};
 use bytes::{Bytes, Order};
 use compressed::Compressed;
 use deliver::{Events, Record, kind};
 use input::{Input, Next};
 pub use live::{InOrder, Live};
 use rounds::Rounds;
-use tell::{Batches, Told, each_record, on_one_thread, on_two_threads};
 
 /// What the file form's header takes in all versions of perf since 2010.
 const FILE_HEADER_BYTES: u64 = 104;
@@ -37,8 +37,8 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
     Order::of(first_bytes).is_some()
 }
 
-/// Reads a recording into a sink, on one thread or two. The input never fails: where it is damaged, the sink is
-/// told, and has got what came before.
+/// Reads a recording into a sink, on one thread or two. The input never fails: where it is damaged, the sink
+/// learns of it, and has got what came before.
 pub fn read(input: impl Read, threads: NonZero<usize>, sink: &mut (dyn Sink + Send)) {
     let read = |batches: &mut Batches<'_>| Reader::new(input, batches).read();
     if threads.get() == 1 { on_one_thread(sink, read) } else { on_two_threads(sink, read) }
@@ -122,7 +122,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let end = self.run();
         self.flush();
         if let Err(Damage(sentence)) = end {
-            self.batches.tell(Told::Damage(sentence));
+            self.batches.send(Message::Damage(sentence));
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let Some(order) = Order::of(&start) else { return damage(0, "it is not perf's") };
         self.order = order;
         self.events.order = order;
-        self.batches.tell(Told::Order(order));
+        self.batches.send(Message::Order(order));
         let size = order.bytes(&start[8..]).u64();
         if size == Some(PIPE_HEADER_BYTES) { self.read_records(None) } else { self.read_file() }
     }
@@ -144,7 +144,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         self.read_attributes(&header)?;
         // perf writes the size when it ends: a recording that was killed has none.
         if header.data.size == 0 {
-            self.batches.tell(Told::Damage("perf was killed before it finished the file".into()));
+            self.batches
+                .send(Message::Damage("perf was killed before it finished the file".into()));
             return self.read_records(None);
         }
         self.read_records(Some(header.data.end()))?;
@@ -171,7 +172,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
                 Section::read(&mut self.order.bytes(ids)).and_then(|ids| ids.within(&aside, start));
             let ids = ids.unwrap_or_default();
             self.events.add(attribute, ids);
-            self.batches.tell(Told::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
+            self.batches
+                .send(Message::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
         }
         if self.events.is_empty() { damage(start, "it describes no event") } else { Ok(()) }
     }
@@ -254,7 +256,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             let Some(bytes) = section else {
                 return damage(start, "the descriptions at the end are cut off");
             };
-            self.batches.tell(Told::Feature(number, bytes.to_vec()));
+            self.batches.send(Message::Feature(number, bytes.to_vec()));
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl StackText {
         Self { builder, lane, threads: FxHashMap::default(), frames: FxHashMap::default() }
     }
 
-    /// The row of a frame. Frames are told apart by their spelling.
+    /// The row of a frame. Frames are distinguished by their spelling.
     pub(crate) fn frame(&mut self, frame: &TextFrame<'_>) -> FrameId {
         if let Some(&id) = self.frames.get(frame.symbol) {
             return id;
@@ -112,8 +112,8 @@ impl StackText {
     }
 }
 
-/// Hands each line to `take` with its number, without its end. A stream that breaks ends there; the sentence
-/// that says so is returned.
+/// Hands each line to `take` with its number, without its end. A stream that breaks ends there; a sentence
+/// about that is returned.
 pub(crate) fn each_line(input: impl Read, mut take: impl FnMut(u64, &str)) -> Option<String> {
     let mut input = BufReader::with_capacity(1 << 20, input);
     let mut line = Vec::new();

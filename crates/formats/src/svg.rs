@@ -34,8 +34,8 @@ const SCRIPT: &str = include_str!("svg/script.js");
 
 /// A narrower picture has no room for its own words.
 const NARROWEST: usize = 200;
-/// Of a picture that follows its window, where nothing tells how wide that is: a comment or a document scales it down, and
-/// must leave the text readable.
+/// Of a picture that follows its window, where the width of that is unknown: a comment or a document scales it down,
+/// and must leave the text readable.
 const STILL_WIDTH: usize = 1000;
 /// Boxes narrower than one of these cannot be seen.
 const NARROWEST_SHARE: f64 = 0.001;
@@ -48,7 +48,7 @@ const LEVEL: usize = 18;
 /// What a character takes in the font of the boxes, and what stands left and right of it.
 const CHARACTER: f64 = 7.25;
 const PADDING: f64 = 3.0;
-/// With fewer characters a text says nothing.
+/// With fewer characters a text means nothing.
 const FEWEST_CHARACTERS: usize = 3;
 /// For the details of a box.
 const FOOT: f64 = 28.0;

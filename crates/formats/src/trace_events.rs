@@ -49,8 +49,8 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
         Some(b'[') => has("ph") && (has("ts") || has("pid")),
         // DevTools puts what it knows of the machine in front.
         Some(b'{') => {
-            let says = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
-            has("traceEvents") || has("metadata") && says("\"DevTools\"")
+            let contains = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
+            has("traceEvents") || has("metadata") && contains("\"DevTools\"")
         }
         _ => false,
     }

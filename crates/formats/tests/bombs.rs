@@ -281,7 +281,7 @@ fn zstd(start: &[u8], byte: u8, length: u64) -> Vec<u8> {
     frame
 }
 
-/// The most that this process ever took, where the system tells.
+/// The most that this process ever took, where the system reports it.
 fn stays_within_memory() {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

@@ -74,7 +74,7 @@ fn known_shares() {
     assert!(all as f64 > 0.95 * weigh(&profile, &Selection::default()).total as f64);
 }
 
-/// Weighed by time, a profile weighs what its clock says, from the first sample to the end.
+/// Weighed by time, a profile weighs what its clock shows, from the first sample to the end.
 #[test]
 fn totals_are_times() {
     for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"]
@@ -228,19 +228,19 @@ fn every_export_is_sound() {
     }
 }
 
-/// Nothing is lost silently.
+/// Every loss has a note.
 #[test]
-fn losses_are_said() {
-    let says = |name: &str, selection: &Selection, words: &str| {
+fn losses_are_reported() {
+    let has_note = |name: &str, selection: &Selection, words: &str| {
         let (_, notes) = write(&case(name).import(), selection);
         assert!(notes.iter().any(|note| note.contains(words)), "{name}: {notes:?}");
     };
     let all = Selection::default();
-    says("node24-workers", &all, "are left out; choose with --thread");
-    says("node24-workers", &all, "addresses, modules and V8 tiers are left out");
-    says("folded-simple", &all, "the recording has no times");
+    has_note("node24-workers", &all, "are left out; choose with --thread");
+    has_note("node24-workers", &all, "addresses, modules and V8 tiers are left out");
+    has_note("folded-simple", &all, "the recording has no times");
     let two = Selection { threads: Some(vec![ThreadId(0), ThreadId(1)]), ..Selection::default() };
-    says("node24-workers", &two, "laid end to end");
+    has_note("node24-workers", &two, "laid end to end");
     let nothing = Selection { range_ns: Some(0..0), ..Selection::default() };
     assert!(cpuprofile::write(&case("perf-ns").import(), &nothing, Vec::new()).is_err());
 }

@@ -37,7 +37,7 @@ fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
         let place = |stack: StackId| {
             let frame = profile.stacks().frame[stack.index()];
             let function = profile.function_of(frame);
-            // What is inlined is in the binary of its caller, whether a recording says so or not.
+            // What is inlined is in the binary of its caller, whether a recording shows that or not.
             if profile.frames().inlined[frame.index()] && function.source.some().is_none() {
                 return (profile.text(function.name).to_owned(), String::new(), function.line);
             }
@@ -214,7 +214,7 @@ fn firefox_tables_are_whole() {
 
 /// The real client: `pprof -top` of what we write has the functions and values of our own top list.
 #[test]
-#[allow(clippy::print_stdout, reason = "skips are said")]
+#[allow(clippy::print_stdout, reason = "skips are printed")]
 fn go_tool_pprof_shows_the_same_top_list() {
     let Some(program) = pprof_program() else {
         return skip("go tool pprof: neither pprof nor go is installed");

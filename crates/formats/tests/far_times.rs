@@ -1,5 +1,5 @@
 //! One thread whose times are broken must not stretch a recording of seconds to days, in any format that has times:
-//! its samples stay, with their weights, and what was done to their times is said.
+//! its samples stay, with their weights, and what was done to their times is reported.
 
 use std::fmt::Write;
 
@@ -48,7 +48,7 @@ fn perf_script() {
     assert_eq!(profile.meta().start_clock_s, Some(UPTIME_S as f64));
 }
 
-/// The event that begins a profile tells its start. A ring buffer that was full has lost the one of the worker.
+/// The event that begins a profile has its start. A ring buffer that was full has lost the one of the worker.
 #[test]
 fn a_trace_without_the_start_of_one_thread() {
     let chunk = |id: &str, tid: u32, name: &str| {

@@ -14,7 +14,7 @@ use crate::cases::cases;
 const FINDINGS: &[(&str, &[&str])] = &[
     // A script that makes garbage at its top level. It loads modules, too, and serves no request.
     ("cpuprofile-node26-gc", &["gc"]),
-    // The perf map does not tell the handlers that V8 has inlined into Express.
+    // The perf map does not show the handlers that V8 has inlined into Express.
     ("node16-http", &["hot-package requestId"]),
     // bill reads YAML all the time.
     ("node22-esm-ts", &["hot-package bill"]),

@@ -1,6 +1,6 @@
 //! Inputs of up to 16 MB that grow while they are read: each stays within the memory that a small file may take, shows
-//! what came before, and says that something was left out. Each is opened by a program of its own, so that its memory
-//! is measured alone.
+//! what came before, and reports that something was left out. Each is opened by a program of its own, so that its
+//! memory is measured alone.
 
 #![cfg(target_os = "linux")]
 
@@ -20,7 +20,7 @@ use crate::cases::import;
 const MOST_MEMORY_KB: u64 = 512 << 10;
 const SIZE: usize = 16 << 20;
 
-/// Tells the program of its own what to open.
+/// Passes the input's path to the program of its own.
 const INPUT: &str = "NODESCOPE_MEMORY_INPUT";
 
 /// A file that is gone with the test.
@@ -64,10 +64,14 @@ fn damage_of(name: &str, bytes: &[u8]) -> String {
         .env(INPUT, &input.0)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{name}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{name}: {printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let value =
-        |key: &str| said.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_owned();
+        |key: &str| printed.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_owned();
     let (peak, rows, damage) = (value("peak:"), value("rows:"), value("damage:"));
     println!(
         "{name}: {} MB on disk, {} MB of memory, {rows} rows; {damage}",

@@ -1,4 +1,4 @@
-//! perf.data written here record by record, in both byte orders and both forms: what the sink is told must be
+//! perf.data written here record by record, in both byte orders and both forms: what the sink receives must be
 //! the same, and damage must never cost more than what stands behind it.
 
 use std::num::NonZero;
@@ -6,15 +6,15 @@ use std::num::NonZero;
 use formats::perf_data;
 use trace::{About, BuildId, Comm, Context, Event, Exit, Fork, Mmap, Sample, Sink, Switch};
 
-/// What a sink was told, as text.
+/// What a sink received, as text.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Received(Vec<String>);
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-impl Sink for Told {
+impl Sink for Received {
     fn event(&mut self, event: &Event<'_>) {
         self.0.push(format!("event {} {} {:?}", event.row, text(event.name), event.measure));
     }
@@ -89,16 +89,16 @@ impl Sink for Told {
 
 fn read(file: &[u8]) -> Vec<String> {
     let on = |threads: usize| {
-        let mut told = Told::default();
-        perf_data::read(file, NonZero::new(threads).unwrap(), &mut told);
-        told.0
+        let mut received = Received::default();
+        perf_data::read(file, NonZero::new(threads).unwrap(), &mut received);
+        received.0
     };
-    let told = on(1);
-    // A thread takes long to start: one input in four shows that two tell the same.
+    let received = on(1);
+    // A thread takes long to start: one input in four shows that two deliver the same.
     if file.len().is_multiple_of(4) {
-        assert_eq!(on(2), told);
+        assert_eq!(on(2), received);
     }
-    told
+    received
 }
 
 /// Writes numbers in one of the two orders.
@@ -286,8 +286,8 @@ const LITTLE: Writer = Writer { big: false };
 const BIG: Writer = Writer { big: true };
 
 #[test]
-fn everything_is_told_in_the_order_of_time() {
-    let told = read(&LITTLE.file());
+fn everything_is_reported_in_the_order_of_time() {
+    let received = read(&LITTLE.file());
     // The sample at 25 comes two rounds too late for its place.
     let expected = [
         "event 0 cpu-clock Ns",
@@ -307,26 +307,26 @@ fn everything_is_told_in_the_order_of_time() {
         "event 0 cpu-clock:ppp Ns",
         "event 1 page-faults:u Event",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(received, expected);
 }
 
 #[test]
-fn both_orders_tell_the_same() {
+fn both_orders_contain_the_same() {
     assert_eq!(read(&BIG.file()), read(&LITTLE.file()));
     assert_eq!(read(&BIG.pipe()), read(&LITTLE.pipe()));
 }
 
 #[test]
-fn a_pipe_tells_what_a_file_tells() {
-    let without_first_names = |told: Vec<String>| {
-        let mut told: Vec<String> = told
+fn a_pipe_contains_what_a_file_contains() {
+    let without_first_names = |received: Vec<String>| {
+        let mut received: Vec<String> = received
             .into_iter()
             .filter(|line| {
                 !matches!(&line[..], "event 0 cpu-clock Ns" | "event 1 page-faults Event")
             })
             .collect();
-        told.sort();
-        told
+        received.sort();
+        received
     };
     assert_eq!(
         without_first_names(read(&LITTLE.pipe())),
@@ -339,11 +339,11 @@ fn a_recording_that_was_killed_has_its_samples() {
     let mut file = LITTLE.file();
     file[48..56].fill(0);
     file.truncate(file.len() - LITTLE.features().concat().len() - 64);
-    let told = read(&file);
-    assert_eq!(told.iter().filter(|line| line.starts_with("sample")).count(), 3);
+    let received = read(&file);
+    assert_eq!(received.iter().filter(|line| line.starts_with("sample")).count(), 3);
     assert!(
-        told.contains(&"damage: perf was killed before it finished the file".to_owned()),
-        "{told:#?}"
+        received.contains(&"damage: perf was killed before it finished the file".to_owned()),
+        "{received:#?}"
     );
 }
 
@@ -352,14 +352,14 @@ fn a_cut_costs_what_stands_behind_it() {
     for whole in [LITTLE.file(), BIG.pipe()] {
         let mut samples_before = 0;
         for length in 0..whole.len() {
-            let told = read(&whole[..length]);
-            let samples = told.iter().filter(|line| line.starts_with("sample")).count();
-            assert!(samples >= samples_before, "{length}: {told:#?}");
+            let received = read(&whole[..length]);
+            let samples = received.iter().filter(|line| line.starts_with("sample")).count();
+            assert!(samples >= samples_before, "{length}: {received:#?}");
             samples_before = samples;
-            let ends_well = !told.iter().any(|line| line.starts_with("damage"));
+            let ends_well = !received.iter().any(|line| line.starts_with("damage"));
             assert!(
                 !ends_well || length >= 16 && whole.starts_with(BIG.magic()),
-                "{length}: {told:#?}"
+                "{length}: {received:#?}"
             );
         }
         assert_eq!(samples_before, 3);

@@ -9,7 +9,7 @@ use views::{Selection, TopBy, TopKey, TopRow, share, top, weigh};
 
 use crate::cases::{Case, case, cases};
 
-/// Every README says how many samples there are, what they weigh, and whose they are.
+/// Every README states how many samples there are, what they weigh, and whose they are.
 #[test]
 fn the_readmes_are_true() {
     let (mut counts, mut comms) = (0, 0);
@@ -154,7 +154,7 @@ fn packages_are_found_in_every_layout() {
 }
 
 #[test]
-fn application_code_is_told_by_its_place() {
+fn application_code_is_recognized_by_its_place() {
     for (name, functions_of_app) in [
         ("node22-esm-ts", &["bill", "order", "get total", "tax"][..]),
         ("node26-kinds", &["spin"]),
@@ -168,7 +168,7 @@ fn application_code_is_told_by_its_place() {
     }
     let profile = case("node22-eval").import();
     for (name, row) in functions(&profile, &Selection::default()) {
-        // A perf map does not say what generated a script; `vm` may give scripts a name.
+        // A perf map does not show what generated a script; `vm` may give scripts a name.
         let is_nameless = name.ends_with("Eval") || name == "viaUnnamedVm";
         let expected = if is_nameless { Category::Unknown } else { Category::App };
         assert!(!name.starts_with("via") || row.category == expected, "{name}: {:?}", row.category);
@@ -371,9 +371,9 @@ fn prof_logs_have_the_ticks_of_prof_process() {
     assert!(rows >= 80, "only {rows} functions were compared");
 }
 
-/// The JSON that Node makes of a log tells the same as the log.
+/// The JSON that Node makes of a log contains the same as the log.
 #[test]
-fn a_preprocessed_log_tells_the_same() {
+fn a_preprocessed_log_contains_the_same() {
     let (log, json) =
         (case("node22-prof-http").import(), case("node22-prof-preprocessed").import());
     assert_eq!(log.lanes()[0].samples.time_ns, json.lanes()[0].samples.time_ns);

@@ -53,7 +53,7 @@ impl Head {
         self.fields.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
-    /// How the end of the body is found (RFC 9112, 6.3). An answer that says it twice, and differently, is malformed.
+    /// How the end of the body is found (RFC 9112, 6.3). An answer that gives it twice, and differently, is malformed.
     pub(crate) fn length(&self) -> Result<Length, Error> {
         if matches!(self.status, 100..=199 | 204 | 304) {
             return Ok(Length::Bytes(0));

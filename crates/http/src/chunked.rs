@@ -26,7 +26,7 @@ enum State {
 }
 
 impl Chunks {
-    /// Moves what it can from `read` to `body`; says whether the body is whole. `most` is how long a body may be.
+    /// Moves what it can from `read` to `body`; returns whether the body is whole. `most` is how long a body may be.
     pub(crate) fn take(
         &mut self,
         read: &mut Vec<u8>,

@@ -99,7 +99,7 @@ impl<S: Stream> Connection<S> {
         Ok(Answer { head, body })
     }
 
-    /// Asks for another protocol. If the server agrees (101), the stream is handed out, and what the server has said in
+    /// Asks for another protocol. If the server agrees (101), the stream is handed out, and what the server has sent in
     /// that protocol already.
     pub fn upgrade(
         mut self,

@@ -1,4 +1,4 @@
-//! What a client speaks over: anything that can be read and written with a time limit.
+//! What a client connects over: anything that can be read and written with a time limit.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -36,7 +36,7 @@ impl<S: Stream> Stream for &mut S {
     }
 }
 
-/// Whether an error only says that nothing came in time.
+/// Whether an error only means that nothing came in time.
 pub fn is_timeout(error: &io::Error) -> bool {
     matches!(
         error.kind(),

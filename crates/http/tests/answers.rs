@@ -15,14 +15,14 @@ const SHORT: Limits = Limits { time: Duration::from_millis(200), ..LIMITS };
 const ASKED: Request<'static> =
     Request { method: "GET", path: "/", host: "localhost", fields: &[], body: None };
 
-/// Asks a server that says this, and then ends the connection or waits until the client does.
-fn ask(says: &[u8], ends: bool, limits: &Limits) -> Result<Answer, Error> {
+/// Asks a server that answers this, and then ends the connection or waits until the client does.
+fn ask(answer: &[u8], ends: bool, limits: &Limits) -> Result<Answer, Error> {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
-    let says = says.to_vec();
+    let answer = answer.to_vec();
     let server = thread::spawn(move || {
         theirs.read_exact(&mut vec![0; ASKED.text().len()]).unwrap();
         // A client that has had enough ends the connection.
-        let _ = theirs.write_all(&says);
+        let _ = theirs.write_all(&answer);
         if !ends {
             let _ = theirs.read_to_end(&mut Vec::new());
         }
@@ -32,8 +32,8 @@ fn ask(says: &[u8], ends: bool, limits: &Limits) -> Result<Answer, Error> {
     answer
 }
 
-fn body(says: &str, ends: bool) -> Option<String> {
-    ask(says.as_bytes(), ends, &LIMITS).ok().map(|answer| String::from_utf8(answer.body).unwrap())
+fn body(answer: &str, ends: bool) -> Option<String> {
+    ask(answer.as_bytes(), ends, &LIMITS).ok().map(|answer| String::from_utf8(answer.body).unwrap())
 }
 
 #[test]
@@ -178,9 +178,9 @@ fn a_connection_stays_open() {
 
 #[test]
 fn another_protocol_begins_behind_the_head() {
-    let asked = |says: &'static [u8]| {
+    let asked = |answer: &'static [u8]| {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(says).unwrap();
+        theirs.write_all(answer).unwrap();
         Connection::new(ours).upgrade(&ASKED, &LIMITS).unwrap().map(|(_, read)| read)
     };
     assert_eq!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a target could not be spoken to.
+/// Why a target could not be used.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The connection failed.
@@ -25,7 +25,7 @@ pub enum Error {
     Refused {
         /// Which one.
         method: String,
-        /// What it said.
+        /// Its message.
         what: String,
     },
     /// Another process answered.

@@ -1,5 +1,5 @@
 //! Speaks the V8 inspector protocol over a stream that it is given: the list of targets, a WebSocket, calls with a
-//! time limit each, and what a profiler says to a target. Callers open the port, connect to it and verify that it
+//! time limit each, and what a profiler sends to a target. Callers open the port, connect to it and verify that it
 //! is closed. `Debugger.enable` is never sent: a `debugger;` statement would pause the target.
 
 mod address;

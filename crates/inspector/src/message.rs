@@ -28,7 +28,7 @@ pub(crate) struct Message {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
-    /// To a call; an error is what the target said.
+    /// To a call; an error is the target's message.
     Answer { id: u64, result: Result<String, String> },
     /// By itself, with its parameters as JSON.
     Event { method: String, params: String },
@@ -72,7 +72,7 @@ struct FromWorker {
 }
 
 /// Takes a message apart. What a worker was sent is also answered by its main thread; a good answer of that kind
-/// tells nothing and is left out.
+/// means nothing and is left out.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Option<Message>> {
     let wire: Wire<'_> = serde_json::from_str(text)?;
     if wire.method.as_deref() == Some("NodeWorker.receivedMessageFromWorker") {

@@ -21,7 +21,7 @@ use crate::threads::{Moment, Piece, ThreadInfo};
 
 /// The inspector is closed after this time without us: 15 s are promised.
 const GUARD: Duration = Duration::from_secs(14);
-/// How often we say that we are there.
+/// How often we renew the time until the inspector closes.
 const RENEWAL: Duration = Duration::from_secs(4);
 
 /// How a target is recorded.
@@ -73,7 +73,7 @@ pub struct Recorder<S> {
     client: Client<S>,
     options: Options,
     identity: Identity,
-    /// The start of all titles of our windows: another client's windows are told to us, too.
+    /// The start of all titles of our windows: another client's windows are reported to us, too.
     title: String,
     threads: BTreeMap<Session, Thread>,
     /// What the answer to a call is for.
@@ -168,7 +168,7 @@ impl<S: Stream> Recorder<S> {
         &self.identity
     }
 
-    /// Begins. Returns when the main thread has said that it is sampled.
+    /// Begins. Returns when the main thread has confirmed that it is sampled.
     pub fn start(&mut self) -> Result<(), Error> {
         self.send(
             &Session::MAIN,
@@ -195,7 +195,7 @@ impl<S: Stream> Recorder<S> {
         }
     }
 
-    /// Works for that time: takes what comes, begins windows, and says that we are there.
+    /// Works for that time: takes what comes, begins windows, and renews the time until the inspector closes.
     pub fn work(&mut self, within: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + within;
         loop {
@@ -209,7 +209,7 @@ impl<S: Stream> Recorder<S> {
         }
     }
 
-    /// Ends: what was recorded last is told, as far as threads answer in that time.
+    /// Ends: what was recorded last is delivered, as far as threads answer in that time.
     pub fn finish(&mut self, within: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + within;
         self.end()?;

@@ -1,6 +1,6 @@
-//! What is run inside of the target, as JavaScript: little, and marked as ours by its source, so that it can be told
-//! from the application in every profile. Each file of `script/` is one function and says what it is for; comments stay
-//! here.
+//! What is run inside of the target, as JavaScript: little, and marked as ours by its source, so that it can be
+//! distinguished from the application in every profile. Each file of `script/` is one function and states what it is
+//! for; comments stay here.
 
 use std::time::Duration;
 
@@ -140,8 +140,8 @@ mod tests {
             (checked.status.success(), String::from_utf8_lossy(&checked.stderr).into_owned())
         };
         for script in scripts.iter().chain(&guarded) {
-            let (is_taken, said) = is_taken(script);
-            assert!(is_taken, "{said}");
+            let (is_taken, message) = is_taken(script);
+            assert!(is_taken, "{message}");
         }
         assert!(!is_taken(&broken).0, "the comment swallows the bracket");
         std::fs::remove_file(&path).unwrap();

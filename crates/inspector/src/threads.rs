@@ -84,7 +84,7 @@ pub struct Stall {
     pub begin_ms: f64,
     /// The same in CPU time.
     pub begin_cpu_ms: f64,
-    /// Until the old window was told.
+    /// Until the old window was delivered.
     pub end_ms: f64,
     /// The same in CPU time.
     pub end_cpu_ms: f64,
@@ -93,7 +93,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// From what the target says: three points in time, each also as CPU time, and the CPU time of the process. The
+    /// From what the target reports: three points in time, each also as CPU time, and the CPU time of the process. The
     /// kernel may count a thread's CPU time by its ticks of some milliseconds: no thread uses more than the time that
     /// passes.
     pub(crate) fn parse(text: &str, moment: Moment) -> Option<Self> {

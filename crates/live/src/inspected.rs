@@ -1,7 +1,7 @@
 //! Sessions by Node's own profiler, through the inspector: of one process, of several one after another or in turn, or
 //! of a target at an address. [`record`] takes [`Place`]s and [`Options`] and works until the time is over or the
-//! [`Recipient`] wants an end. It tells the recipient everything as [`News`]: above all chunks of our own file, which
-//! follow [`profile::file::file_header`] and make a recording of which every prefix of chunks opens.
+//! [`Recipient`] wants an end. It reports everything to the recipient as [`News`]: above all chunks of our own file,
+//! which follow [`profile::file::file_header`] and make a recording of which every prefix of chunks opens.
 //!
 //! ```text
 //! places, options ──► record ──► News::Chunk …   a window of one thread each, named, written when it arrives
@@ -52,7 +52,7 @@ pub struct Options {
     pub calls: bool,
     /// Whether source maps are left alone.
     pub leaves_maps: bool,
-    /// Packages that count as the application, beside those that its package.json tells.
+    /// Packages that count as the application, beside those that its package.json names.
     pub own: OwnNames,
     /// The user knows that the programs have no SIGUSR1 listener of their own.
     pub has_no_listener: bool,
@@ -107,7 +107,7 @@ fn visit_all(
             Err(error) if places.len() == 1 => return Err(error),
             Err(error) => {
                 is_lost[stay.place] = true;
-                collector.tell(News::Failed(&error));
+                collector.report(News::Failed(&error));
                 first_error.get_or_insert(error);
             }
         }

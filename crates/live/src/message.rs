@@ -1,4 +1,4 @@
-//! What nodescope's own processes say to each other: one type, and here alone how it becomes bytes and is understood
+//! What nodescope's own processes send to each other: one type, and here alone how it becomes bytes and is understood
 //! again. Both are the same program on the same machine, but one that crashed may have written anything: no bytes make
 //! a reader fail, loop, or take more memory than they have.
 //!
@@ -39,10 +39,10 @@ pub enum Message {
     Suspended(SuspendedFunctions),
 }
 
-/// What a reader of names is told when it is started.
+/// What a reader of names gets when it is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOrder {
-    /// The rings, as the sampler tells them.
+    /// The rings, as the sampler passes them.
     pub rings: String,
     /// The number that the samples of each event carry.
     pub events: Vec<u64>,
@@ -77,7 +77,7 @@ pub struct Batch {
     pub taken: u64,
 }
 
-/// What a program that looks at threads is told.
+/// What a program that looks at threads gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookOrder {
     /// The process.
@@ -110,7 +110,7 @@ const DEPTHS: [Depth; 3] = [Depth::Heap, Depth::Stacks, Depth::Nothing];
 pub struct RanScript {
     /// Its name.
     pub name: Vec<u8>,
-    /// Where it says that its source map is.
+    /// Where its source map is, by its own comment.
     pub map_url: Vec<u8>,
     /// What ran.
     pub text: Vec<u8>,

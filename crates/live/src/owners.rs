@@ -1,5 +1,5 @@
-//! The users whose perf maps and jitdumps are believed: those of a process, from what the kernel says of it; where it
-//! is over, the user who reads.
+//! The users whose perf maps and jitdumps are believed: those of a process, from what the kernel reports of it; where
+//! it is over, the user who reads.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub fn default_owners() -> Owners {
 }
 
 /// The users of a process that runs, as this machine numbers them: what it is and was started as, and root of its own
-/// user namespace. Empty where the kernel does not tell.
+/// user namespace. Empty where the kernel does not report them.
 pub fn of_process(pid: u32) -> Vec<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();

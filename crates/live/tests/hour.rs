@@ -34,10 +34,10 @@ fn an_hour_takes_no_more_memory_than_a_minute() {
         .env(BY_ITSELF, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    println!("{printed}");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("samples of an hour"), "it was not measured");
+    assert!(printed.contains("samples of an hour"), "it was not measured");
 }
 
 fn measure(node: &Path) {

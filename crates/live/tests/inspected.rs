@@ -1,5 +1,6 @@
 //! Sessions by Node's own profiler, without the command line: what chunks hold when they come out, and how a session
-//! tells what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
+//! reports what goes wrong. Opening and closing ports is proven with the program, in
+//! crates/nodescope/tests/inspector.rs.
 
 #![cfg(target_os = "linux")]
 
@@ -64,12 +65,12 @@ impl Running {
         command.args(["--inspect=127.0.0.1:0", "spin.js"]).current_dir(&folder);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let said = lines.find_map(|line| Some(line.split_once("ws://")?.1.to_owned())).unwrap();
+        let address = lines.find_map(|line| Some(line.split_once("ws://")?.1.to_owned())).unwrap();
         // The port is open before Node has set itself up.
         lines.find(|line| line == "it runs").unwrap();
-        // Whatever it says later has a reader.
+        // Whatever it prints later has a reader.
         std::thread::spawn(move || lines.for_each(drop));
-        Some(Self { child, folder, address: said.parse().unwrap() })
+        Some(Self { child, folder, address: address.parse().unwrap() })
     }
 }
 
@@ -81,8 +82,8 @@ impl Drop for Running {
     }
 }
 
-/// What a session told. It is over after `wanted` chunks, as soon as they have the program's function.
-struct Told<'a> {
+/// What a session reported. It is over after `wanted` chunks, as soon as they have the program's function.
+struct Received<'a> {
     chunks: Vec<Vec<u8>>,
     wanted: usize,
     samples: Vec<u64>,
@@ -93,7 +94,7 @@ struct Told<'a> {
     start: Instant,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Received<'a> {
     fn new(wanted: usize, on_chunk: impl FnMut(usize) + 'a) -> Self {
         Self {
             chunks: Vec::new(),
@@ -116,8 +117,8 @@ impl<'a> Told<'a> {
     }
 }
 
-impl Recipient for Told<'_> {
-    fn tell(&mut self, news: News<'_>) {
+impl Recipient for Received<'_> {
+    fn receive(&mut self, news: News<'_>) {
         match news {
             News::Chunk(bytes) => {
                 self.chunks.push(bytes.to_vec());
@@ -165,17 +166,19 @@ fn every_prefix_of_the_chunks_is_a_recording() {
         for version in VERSIONS {
             scope.spawn(move || {
                 let Some(node) = Running::start(version, "prefix") else { return };
-                let mut told = Told::new(3, |_| {});
-                record(&[Place::Address(node.address.clone())], &OPTIONS, &mut told).unwrap();
+                let mut received = Received::new(3, |_| {});
+                record(&[Place::Address(node.address.clone())], &OPTIONS, &mut received).unwrap();
                 assert_eq!(
-                    told.started.iter().map(|start| start.1).collect::<Vec<_>>(),
+                    received.started.iter().map(|start| start.1).collect::<Vec<_>>(),
                     [node.child.id()]
                 );
                 assert!(
-                    told.samples.is_sorted() && told.ended.is_empty() && told.failed.is_empty()
+                    received.samples.is_sorted()
+                        && received.ended.is_empty()
+                        && received.failed.is_empty()
                 );
                 let profiles: Vec<Profile> =
-                    (1..=told.chunks.len()).map(|count| told.prefix(count)).collect();
+                    (1..=received.chunks.len()).map(|count| received.prefix(count)).collect();
                 assert!(
                     profiles.len() >= 3 && profiles.iter().map(samples).is_sorted(),
                     "{version}"
@@ -212,36 +215,36 @@ fn a_target_that_dies_leaves_its_chunks() {
     let (pid, address) = (node.child.id(), node.address.clone());
     let mut node = Some(node);
     // With the second chunk there are samples for certain.
-    let mut told = Told::new(usize::MAX, |count| drop((count == 2).then(|| node.take())));
-    record(&[Place::Address(address)], &OPTIONS, &mut told).unwrap();
-    assert_eq!(told.ended, [pid]);
-    assert!(samples(&told.prefix(told.chunks.len())) > 0);
+    let mut received = Received::new(usize::MAX, |count| drop((count == 2).then(|| node.take())));
+    record(&[Place::Address(address)], &OPTIONS, &mut received).unwrap();
+    assert_eq!(received.ended, [pid]);
+    assert!(samples(&received.prefix(received.chunks.len())) > 0);
 }
 
 #[test]
 fn one_place_that_fails_does_not_keep_the_others() {
     let Some(node) = Running::start("22.23.3", "others") else { return };
     let places = [Place::Address(nowhere()), Place::Address(node.address.clone())];
-    let mut told = Told::new(2, |_| {});
-    record(&places, &OPTIONS, &mut told).unwrap();
-    assert_eq!((told.failed.len(), told.started.len()), (1, 1), "{:?}", told.failed);
-    assert!(samples(&told.prefix(told.chunks.len())) > 0);
+    let mut received = Received::new(2, |_| {});
+    record(&places, &OPTIONS, &mut received).unwrap();
+    assert_eq!((received.failed.len(), received.started.len()), (1, 1), "{:?}", received.failed);
+    assert!(samples(&received.prefix(received.chunks.len())) > 0);
 }
 
 #[test]
 fn errors_carry_the_facts() {
     let address = nowhere();
-    let mut told = Told::new(1, |_| {});
-    let failed = record(&[Place::Address(address.clone())], &OPTIONS, &mut told).unwrap_err();
+    let mut received = Received::new(1, |_| {});
+    let failed = record(&[Place::Address(address.clone())], &OPTIONS, &mut received).unwrap_err();
     assert!(
         matches!(&failed, Error::Address { address: at, error: inspector::Error::Io(_) } if *at == address),
         "{failed:?}"
     );
     // The chunks are a recording, though it is empty.
-    assert_eq!(samples(&told.prefix(told.chunks.len())), 0);
+    assert_eq!(samples(&received.prefix(received.chunks.len())), 0);
     let own = std::process::id();
     let ourselves = Process { pid: own, inner_pid: own, ..Process::default() };
     let failed =
-        record(&[Place::Process(ourselves)], &OPTIONS, &mut Told::new(1, |_| {})).unwrap_err();
+        record(&[Place::Process(ourselves)], &OPTIONS, &mut Received::new(1, |_| {})).unwrap_err();
     assert!(matches!(failed, Error::Refused(Refusal::Ourselves(pid)) if pid == own), "{failed:?}");
 }

@@ -83,7 +83,7 @@ fn parts_make_the_whole() {
     }
 }
 
-/// Otherwise the test above would say little.
+/// Otherwise the test above would prove little.
 #[test]
 fn kept_recordings_have_all_that_there_is() {
     for version in VERSIONS {
@@ -120,7 +120,7 @@ fn names_come_back_when_memory_can_be_read_again() {
         (text.contains("fibonacci (service.js:"), profile.meta().losses.notes.len())
     };
     assert_eq!(named(0), (true, 0));
-    assert_eq!(named(kept.steps.len()), (false, 1), "never: that is said once");
+    assert_eq!(named(kept.steps.len()), (false, 1), "never: that is reported once");
     assert_eq!(named(6), (true, 1), "for the first rounds only");
 }
 

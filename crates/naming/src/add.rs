@@ -95,7 +95,7 @@ pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &
     thread_of(builder, process, tid, name)
 }
 
-/// The role of a thread that has had several names: the first that tells one.
+/// The role of a thread that has had several names: the first that has one.
 pub fn role_of_names<'a>(
     pid: Option<u32>,
     tid: Option<u32>,
@@ -105,7 +105,7 @@ pub fn role_of_names<'a>(
     names.find_map(|name| classify::role_of_thread(&name, is_main))
 }
 
-/// Adds a thread under a name, with the role that its name tells.
+/// Adds a thread under a name, with the role that its name implies.
 pub fn thread_of(
     builder: &mut Builder,
     process: Process,

@@ -10,13 +10,13 @@ use trace::Sink;
 
 /// Names what is only an address in a recording.
 pub trait AddressNamer: LibraryNamer {
-    /// Makes a profile of a raw recording, which `tell` tells to the sink that it is handed. `format` is what the
-    /// profile says of its input.
-    fn profile_of(self: Box<Self>, format: &str, budget: &Budget, tell: Tell<'_>) -> Profile;
+    /// Makes a profile of a raw recording, which `feed` passes to the sink that it gets. `format` is what the
+    /// profile calls its input.
+    fn profile_of(self: Box<Self>, format: &str, budget: &Budget, feed: Feed<'_>) -> Profile;
 }
 
-/// Tells a raw recording to a sink, from its beginning to its end.
-pub type Tell<'a> = Box<dyn FnOnce(&mut (dyn Sink + Send)) + 'a>;
+/// Passes a raw recording to a sink, from its beginning to its end.
+pub type Feed<'a> = Box<dyn FnOnce(&mut (dyn Sink + Send)) + 'a>;
 
 /// Names places in libraries.
 pub trait LibraryNamer {

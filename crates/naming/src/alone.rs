@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::add;
 
-/// A profile of the frames that a builder has, with a sample for each one, in that order: its thread tells the process.
+/// A profile of the frames that a builder has, with a sample for each one, in that order: its thread identifies the
+/// process.
 pub fn one_by_one(
     mut piece: Builder,
     format: &str,

@@ -1,4 +1,4 @@
-//! What every importer of named stacks does at the end: tell what each thread is for from what it ran, settle the
+//! What every importer of named stacks does at the end: find out what each thread is for from what it ran, settle the
 //! clock, and count the frames that have no name.
 
 use profile::{Builder, Profile, Unit};

@@ -1,4 +1,4 @@
-//! What a name means, wherever it came from: [`name()`] tells function, script, position, tier, category and package;
+//! What a name means, wherever it came from: [`name()`] finds function, script, position, tier, category and package;
 //! [`add`] puts that into a profile; [`finish`] and [`off_cpu`] are what every importer does in the end;
 //! [`addresses`] is how it asks for the names of addresses. Pure: no file is opened here, no address is looked up, and
 //! no memory is read.

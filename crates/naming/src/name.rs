@@ -17,7 +17,7 @@ pub mod parts;
 pub struct Named<'a> {
     /// The function, without V8's tag and marker.
     pub function: Cow<'a, str>,
-    /// The script's path or URL, or a text that says what generated the code.
+    /// The script's path or URL, or a text that names what generated the code.
     pub source: Option<&'a str>,
     /// The function's line, from 1; 0 unknown.
     pub line: u32,
@@ -47,7 +47,7 @@ pub const GENERATED: &str = "[JIT]";
 pub const GENERATED_MARK: &str = " (generated)";
 
 /// Names a symbol, which may be unknown, in a module. A frame of a folded stack has no module; an annotation
-/// at its end (`_[k]`) says what it can.
+/// at its end (`_[k]`) determines what it can.
 pub fn name<'a>(symbol: &'a str, module: Option<&'a str>) -> Named<'a> {
     if module.is_some() {
         return name_in(symbol, module);
@@ -173,7 +173,7 @@ fn name_generated<'a>(symbol: &'a str, parts: &CodeName<'a>) -> Named<'a> {
         v8_name::CodeKind::BytecodeHandler => {
             classified(CodeKind::Builtin, bytecode_handler(name), "", None)
         }
-        // Named after a stub or a property: without the tag the reader could not tell.
+        // Named after a stub or a property: without the tag the reader could not see that.
         v8_name::CodeKind::Stub => classified(CodeKind::Builtin, whole, name, None),
         v8_name::CodeKind::Handler | v8_name::CodeKind::InlineCache => {
             classified(CodeKind::Builtin, whole, "", None)

@@ -49,7 +49,7 @@ pub struct OffCpu {
 }
 
 impl OffCpu {
-    /// Adds what came since the last time. The samples that the builder has are the new ones: they tell how many rows
+    /// Adds what came since the last time. The samples that the builder has are the new ones: they limit how many rows
     /// there may be. In the end nothing waits any more for the rest of its second.
     pub fn add(
         &mut self,

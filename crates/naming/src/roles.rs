@@ -4,14 +4,14 @@ use profile::classify;
 use profile::{Builder, FunctionId, Role, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-/// How many frames from the root can tell what a thread is for.
+/// How many frames from the root can show what a thread is for.
 const ROOT_FRAMES: u8 = 8;
 
 /// What is known of the stacks of a recording, which may still grow.
 #[derive(Default)]
 pub struct Roles {
     by_function: FxHashMap<FunctionId, Option<Role>>,
-    /// For each stack what it tells, and how far it is from its root.
+    /// The role that each stack implies, and how far it is from its root.
     by_stack: Vec<(Option<Role>, u8)>,
 }
 

@@ -1,6 +1,6 @@
 //! Real names of Node 0.12 to 26 (corpus/names.tsv) against what a person reviewed row by row
 //! (corpus/names.expected.tsv), so that a changed rule shows as a diff. To accept one, run this test with
-//! UPDATE_NAMES=1 and read what `git diff` says.
+//! UPDATE_NAMES=1 and read `git diff`.
 
 use naming::{Named, name};
 use std::fs;

@@ -277,11 +277,11 @@ fn old_and_new_recordings_open() {
         column: 3,
         kind: FunctionKind::JavaScript,
     };
-    let frame = |row: u32, told: Option<Function<'static>>| {
-        let name = FrameName::Function { row: 9, tier: Tier::Maglev, told };
+    let frame = |row: u32, function: Option<Function<'static>>| {
+        let name = FrameName::Function { row: 9, tier: Tier::Maglev, function };
         own::javascript(&JavaScript { row, name, line: 100, column: 1, inlined: false })
     };
-    let first = FrameName::Function { row: 9, tier: Tier::Turbofan, told: Some(function) };
+    let first = FrameName::Function { row: 9, tier: Tier::Turbofan, function: Some(function) };
     let first =
         own::javascript(&JavaScript { row: 1, name: first, line: 100, column: 1, inlined: false });
     let frames = [old(0, "JS:*handle /srv/app.js:12:3"), first.clone(), frame(2, None)].concat();

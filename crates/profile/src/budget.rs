@@ -1,6 +1,6 @@
-//! How much memory a recording may take while it is read. A small file must not fill the machine, whatever it says; a
-//! large one may take more. Tables count what they take, roughly and rather too much. A reader asks whether there is
-//! memory left, keeps what came before, and says what was left out.
+//! How much memory a recording may take while it is read. A small file must not fill the machine, whatever it contains;
+//! a large one may take more. Tables count what they take, roughly and rather too much. A reader asks whether there is
+//! memory left, keeps what came before, and reports what was left out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,7 @@ impl Budget {
         })
     }
 
-    /// What to say when it is full, without a full stop.
+    /// What to report when it is full, without a full stop.
     pub fn sentence(&self) -> String {
         format!(
             "what came before fills {} MB of memory, and the rest was left out",

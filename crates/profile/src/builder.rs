@@ -150,7 +150,7 @@ impl Builder {
         self.strings.strings.get(id)
     }
 
-    /// The source of a path or URL; a file has one row, whichever of them an input tells.
+    /// The source of a path or URL; a file has one row, whichever of them an input has.
     pub fn source(&mut self, path: &str) -> SourceId {
         let path = self.source_path(path);
         self.source_row(Source { path, generated: SourceId::NONE, text: StringId::NONE })
@@ -364,7 +364,7 @@ impl Builder {
         self.gone.off_cpu_time(self.profile.off_cpu.push(row))
     }
 
-    /// Says which time is the start of the recording, where the first sample is not.
+    /// Sets the start of the recording, where the first sample is not it.
     pub fn set_origin_ns(&mut self, origin_ns: u64) {
         self.origin_ns = Some(origin_ns);
     }
@@ -451,7 +451,7 @@ pub(crate) fn settle(profile: &mut Profile) {
     profile.meta.duration_ns = profile.meta.duration_ns.max(latest_ns(profile));
 }
 
-/// What to say of frames that were left out.
+/// The sentence about frames that were left out.
 fn too_deep(frames: u64) -> Option<String> {
     (frames > 0)
         .then(|| format!("stacks have more than {DEEPEST_STACK} frames: {frames} are left out"))

@@ -116,7 +116,7 @@ named_enum! {
     CallKind {
         /// The parent's frame called it.
         Call = "call", "call";
-        /// The parent's frame awaits it: V8's memory told so.
+        /// The parent's frame awaits it: V8's memory shows it.
         Await = "await", "await";
         /// The parent's frame awaits it in other samples of the same function; in this one it was not known any more.
         InferredAwait = "inferred", "await (inferred)";

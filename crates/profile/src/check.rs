@@ -185,7 +185,7 @@ impl Profile {
         required("stacks", "frame", self.stacks.frame.iter().map(|id| id.0), counts.frames)
     }
 
-    /// Proves that parents come first. `depths` has how many frames each stack has that was told before, and gets those
+    /// Proves that parents come first. `depths` has how many frames each stack has that came before, and gets those
     /// of these.
     pub(crate) fn check_stacks(&self, depths: &mut Vec<u16>) -> Result<(), CheckError> {
         depths.reserve(self.stacks.parent.len());

@@ -88,7 +88,7 @@ pub fn is_meta(name: &str) -> bool {
     META.iter().any(|row| row.0 == name)
 }
 
-/// Whether a symbol says nothing: `[unknown]`, empty, or a bare address.
+/// Whether a symbol means nothing: `[unknown]`, empty, or a bare address.
 pub fn is_unknown(symbol: &str) -> bool {
     let is_address = || {
         let digits = symbol.strip_prefix("0x").unwrap_or_default();

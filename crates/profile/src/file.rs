@@ -139,7 +139,7 @@ pub fn is_ours(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(MAGIC)
 }
 
-/// Reads a file. When a later chunk is damaged, what came before is returned, and the profile's losses say
+/// Reads a file. When a later chunk is damaged, what came before is returned, and the profile's losses have
 /// where the damage is.
 pub fn read(bytes: &[u8]) -> Result<Profile, FileError> {
     read_within(bytes, u64::MAX)

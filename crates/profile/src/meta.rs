@@ -1,5 +1,5 @@
-//! Where a recording comes from and how good it is. Every importer fills what its input tells and leaves
-//! the rest empty: an empty field means "not known", never "none".
+//! Where a recording comes from and how good it is. Every importer fills what its input has and leaves the rest empty:
+//! an empty field means "not known", never "none".
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::ids::{StackId, ThreadId};
 pub struct Meta {
     /// The format it was read from, as people call it: `perf script`, `folded stacks`.
     pub format: String,
-    /// How the samples were taken: `perf events`, `inspector`; empty when the input does not tell.
+    /// How the samples were taken: `perf events`, `inspector`; empty when the input does not have it.
     pub way_in: String,
     /// Start of the recording in nanoseconds since 1970, as decimal text because it does not fit a
     /// JavaScript number.
@@ -46,7 +46,7 @@ pub struct Meta {
     pub cost: Option<Cost>,
 }
 
-/// For how long recorded threads stood still because of the recorder: once when it began, a little whenever it was told
+/// For how long recorded threads stood still because of the recorder: once when it began, a little whenever it fetched
 /// what it had seen, and once when it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -95,7 +95,7 @@ impl Cost {
 /// Why JavaScript has no name when perf found no map: a reason of [`Losses::unnamed`].
 pub const WITHOUT_MAP: &str = "generated code without a perf map";
 
-/// What a recording misses. A profile always says how good it is.
+/// What a recording misses. A profile always shows how good it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Losses {
@@ -123,7 +123,7 @@ pub struct Losses {
     pub notes: Vec<String>,
     /// Programs of the recorder's own that ended before they should: for a moment, samples had no names.
     pub helper_crashes: u64,
-    /// Stacks that were deeper than the copy that was taken of them, and end in a frame that says so.
+    /// Stacks that were deeper than the copy that was taken of them, and end in a frame that marks that.
     pub stacks_cut: u64,
     /// Samples of functions that run after an `await`, by how what awaits them is known.
     pub awaits: AwaitCounts,
@@ -131,7 +131,7 @@ pub struct Losses {
     pub unclosed: Option<Unclosed>,
 }
 
-/// Samples of functions that were inlined, where the profiler names the caller: V8's does, and tells the right line.
+/// Samples of functions that were inlined, where the profiler names the caller: V8's does, and gives the right line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Inlined {

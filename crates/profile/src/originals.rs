@@ -21,7 +21,7 @@ pub struct Originals {
     pub line_ticks: BTreeMap<RowId, u32>,
     /// Whether lines were held against files: see [`crate::Meta::lines_are_checked`].
     pub checks_lines: bool,
-    /// What is wrong with what told all this, a sentence each.
+    /// What is wrong with where all this came from, a sentence each.
     pub damage: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! Whose code a profile shows: the npm packages that functions belong to, with versions, and which of these packages
-//! the user wrote. What a package.json says is found elsewhere; here a profile is only made anew with it.
+//! the user wrote. A package.json is read elsewhere; here a profile is only made anew with it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A recording without what tells whose it is: the host, paths, command lines, and the names that the user gave. Each
+//! A recording without what shows whose it is: the host, paths, command lines, and the names that the user gave. Each
 //! such text gets a stand-in, and the same text gets the same one everywhere. Names of npm packages, of Node, the
 //! engine, the system's libraries and the kernel stay, and so does every number: only texts change, and no id does.
 
@@ -18,7 +18,7 @@ use crate::tables::Process;
 use code::Code;
 use stand_ins::StandIns;
 
-/// What the recording says of itself from then on.
+/// The note that the recording has from then on.
 const NOTE: &str =
     "Redacted: the host, paths, command lines and the names of your own code have stand-ins.";
 /// What takes the place of a sentence that may name something.
@@ -29,7 +29,7 @@ const NODE: &str = "node";
 const COMMAND: &str = "command";
 
 impl Profile {
-    /// The same recording without what tells whose it is.
+    /// The same recording without what shows whose it is.
     pub fn redacted(self) -> Profile {
         let mut profile = self.without_source_texts();
         let mut redactor = Redactor::default();
@@ -161,7 +161,7 @@ impl Redactor {
         }
     }
 
-    /// What Node and V8 call their threads says nothing; an application may choose other names.
+    /// What Node and V8 call their threads reveals nothing; an application may choose other names.
     fn thread_name(&mut self, profile: &mut Profile, kind: &'static str, id: StringId) -> StringId {
         let name = profile.text(id);
         if is_engine_thread(name) || is_node_program(name) {
@@ -189,22 +189,23 @@ impl Redactor {
 
     fn redact_notes(&mut self, profile: &mut Profile) {
         for row in 0..profile.markers.len() {
-            profile.markers.text[row] = self.told(profile, profile.markers.text[row]);
+            profile.markers.text[row] = self.redacted_sentence(profile, profile.markers.text[row]);
         }
         for row in 0..profile.loops.len() {
-            profile.loops.problem[row] = self.told(profile, profile.loops.problem[row]);
+            profile.loops.problem[row] =
+                self.redacted_sentence(profile, profile.loops.problem[row]);
         }
     }
 
-    /// The row of a sentence that may name something.
-    fn told(&mut self, profile: &mut Profile, id: StringId) -> StringId {
+    /// The row of a sentence that may name something, or of its stand-in.
+    fn redacted_sentence(&mut self, profile: &mut Profile, id: StringId) -> StringId {
         let Some(id) = id.some() else { return id };
         let text = self.sentence(profile.text(id).to_owned());
         self.row(profile, &text)
     }
 
     fn sentence(&self, text: String) -> String {
-        if self.stand_ins.is_told(&text) { SENTENCE.to_owned() } else { text }
+        if self.stand_ins.is_revealing(&text) { SENTENCE.to_owned() } else { text }
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Module {
 pub struct Package {
     /// Its name, scope included.
     pub name: StringId,
-    /// Its version, where its package.json or its folder tells it.
+    /// Its version, where its package.json or its folder has it.
     pub version: StringId,
     /// Its folder.
     pub folder: StringId,
@@ -258,7 +258,7 @@ pub struct Lane {
     pub unit: Unit,
     /// Whether the times mean anything.
     pub timed: bool,
-    /// Whether a row is a sample that was really taken, so that noise can be told.
+    /// Whether a row is a sample that was really taken, so that noise can be recognized.
     pub counted: bool,
     /// The samples.
     pub samples: Samples,
@@ -338,7 +338,7 @@ table! {
         start_ns: u64,
         /// Its end.
         end_ns: u64,
-        /// Anything more to say of it.
+        /// Anything more about it.
         text: StringId,
     }
 }

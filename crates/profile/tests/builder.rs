@@ -11,7 +11,7 @@ use Category::{
 
 use crate::sample::{self, frame, function};
 
-/// Code of a category; JavaScript where it says so.
+/// Code of a category; JavaScript where it has a tier.
 type Code = (Category, Tier);
 
 const JS: Tier = Tier::Turbofan;
@@ -76,7 +76,7 @@ fn equal_rows_are_one() {
     let (one, two) = (frame(&mut builder, row, App, JS), frame(&mut builder, row, App, JS));
     assert_eq!(one, two);
     let other = frame(&mut builder, row, App, Tier::Ignition);
-    assert_ne!(one, other, "a frame is told apart by its tier");
+    assert_ne!(one, other, "frames of different tiers differ");
     let root = builder.stack(StackId::NONE, one);
     assert_eq!(root, builder.stack(StackId::NONE, two));
     assert_ne!(root, builder.stack(root, one), "recursion is a stack of its own");
@@ -190,7 +190,7 @@ fn one_thread(builder: &mut Builder, name: &str) -> ThreadId {
     builder.thread(Thread { process, tid: Some(1), name, role: Role::MainLoop })
 }
 
-/// What is beyond the deepest stack is left out and said; the stacks below it stay.
+/// What is beyond the deepest stack is left out and reported; the stacks below it stay.
 #[test]
 fn no_stack_is_too_deep() {
     let mut builder = Builder::new();

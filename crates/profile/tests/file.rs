@@ -1,4 +1,4 @@
-//! Our own file: what is written is what is read, chunks join, and damage is said with its place.
+//! Our own file: what is written is what is read, chunks join, and damage is reported with its place.
 
 use std::io::{Read, Write};
 
@@ -127,7 +127,7 @@ fn a_damaged_chunk_ends_the_file_there() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn what_cannot_be_opened_reports_why() {
     let whole = recording(&whole_model());
     let mut newer = whole.clone();
     newer[8] = 7;

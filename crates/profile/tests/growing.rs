@@ -14,35 +14,35 @@ fn service() -> Profile {
     file::read(include_bytes!("../../nodescope/src/demo/recording.nodescope")).unwrap()
 }
 
-/// A recording told again, in chunks of a second; `times` of it, one behind another.
-struct Told {
+/// A recording written again, in chunks of a second; `times` of it, one behind another.
+struct Written {
     bytes: Vec<u8>,
     /// Where each chunk ends.
     ends: Vec<usize>,
 }
 
-fn tell(from: &Profile, times: u64) -> Told {
+fn write(from: &Profile, times: u64) -> Written {
     let mut growing = Growing::new();
     let mut replay = Replay::new(from, growing.rows());
-    let mut told = Told { bytes: file::file_header().to_vec(), ends: Vec::new() };
+    let mut written = Written { bytes: file::file_header().to_vec(), ends: Vec::new() };
     for round in 0..times {
         for second in 0..=from.duration_ns() / SECOND_NS {
             let (start_ns, end_ns) = (second * SECOND_NS, (second + 1) * SECOND_NS);
-            replay.tell(growing.rows(), start_ns, end_ns, round * from.duration_ns());
-            told.bytes.extend(growing.chunk().unwrap());
-            told.ends.push(told.bytes.len());
+            replay.add(growing.rows(), start_ns, end_ns, round * from.duration_ns());
+            written.bytes.extend(growing.chunk().unwrap());
+            written.ends.push(written.bytes.len());
         }
     }
-    told
+    written
 }
 
-fn tell_at_once(from: &Profile, times: u64) -> Profile {
+fn build_at_once(from: &Profile, times: u64) -> Profile {
     let mut builder = Builder::new();
     let mut replay = Replay::new(from, &mut builder);
     for round in 0..times {
         for second in 0..=from.duration_ns() / SECOND_NS {
             let (start_ns, end_ns) = (second * SECOND_NS, (second + 1) * SECOND_NS);
-            replay.tell(&mut builder, start_ns, end_ns, round * from.duration_ns());
+            replay.add(&mut builder, start_ns, end_ns, round * from.duration_ns());
         }
     }
     builder.finish()
@@ -51,10 +51,10 @@ fn tell_at_once(from: &Profile, times: u64) -> Profile {
 #[test]
 fn what_grew_is_what_was_finished_at_once() {
     for from in [service(), sample::profile()] {
-        let told = tell(&from, 2);
-        let read = file::read(&told.bytes).unwrap();
+        let written = write(&from, 2);
+        let read = file::read(&written.bytes).unwrap();
         assert_eq!(read.check(), Ok(()));
-        assert!(read == tell_at_once(&from, 2), "what was read differs from what was told");
+        assert!(read == build_at_once(&from, 2), "what was read differs from what was written");
         assert_eq!(read.lanes()[0].samples.len(), 2 * from.lanes()[0].samples.len());
     }
 }
@@ -62,10 +62,10 @@ fn what_grew_is_what_was_finished_at_once() {
 #[test]
 fn every_part_opens() {
     let from = service();
-    let told = tell(&from, 1);
+    let written = write(&from, 1);
     let mut samples = 0;
-    for (chunk, end) in told.ends.iter().enumerate() {
-        let part = file::read(&told.bytes[..*end]).unwrap();
+    for (chunk, end) in written.ends.iter().enumerate() {
+        let part = file::read(&written.bytes[..*end]).unwrap();
         assert_eq!(part.check(), Ok(()));
         assert_eq!(part.meta().losses.damage, Vec::<String>::new());
         let until_ns = (chunk as u64 + 1) * SECOND_NS;
@@ -79,16 +79,16 @@ fn every_part_opens() {
 
 #[test]
 fn a_part_that_was_cut_off_opens_up_to_its_last_whole_chunk() {
-    let told = tell(&service(), 1);
-    let (before, end) = (told.ends[2], told.ends[3]);
-    let whole = file::read(&told.bytes[..before]).unwrap();
+    let written = write(&service(), 1);
+    let (before, end) = (written.ends[2], written.ends[3]);
+    let whole = file::read(&written.bytes[..before]).unwrap();
     for cut in [before + 1, before + 11, before + 16, (before + end) / 2, end - 1] {
-        let part = file::read(&told.bytes[..cut]).unwrap();
+        let part = file::read(&written.bytes[..cut]).unwrap();
         let damage = format!("damaged at byte {before}: the file ends in the middle of a chunk");
         assert_eq!(part.meta().losses.damage, [damage]);
         assert!(part.lanes() == whole.lanes() && part.stacks() == whole.stacks(), "cut at {cut}");
     }
-    let mut damaged = told.bytes.clone();
+    let mut damaged = written.bytes.clone();
     damaged[before + 40] ^= 1;
     let part = file::read(&damaged).unwrap();
     assert_eq!(
@@ -99,7 +99,7 @@ fn a_part_that_was_cut_off_opens_up_to_its_last_whole_chunk() {
 }
 
 #[test]
-fn rows_are_told_again() {
+fn rows_are_written_again() {
     let mut growing = Growing::new();
     let mut bytes = file::file_header().to_vec();
     let rows = growing.rows();
@@ -164,12 +164,12 @@ fn late_samples_find_their_place() {
     let mut seconds: Vec<u64> = (0..from.duration_ns().div_ceil(SECOND_NS)).collect();
     seconds.chunks_mut(3).for_each(<[u64]>::reverse);
     for second in seconds {
-        replay.tell(growing.rows(), second * SECOND_NS, (second + 1) * SECOND_NS, 0);
+        replay.add(growing.rows(), second * SECOND_NS, (second + 1) * SECOND_NS, 0);
         bytes.extend(growing.chunk().unwrap());
     }
     let read = file::read(&bytes).unwrap();
     assert_eq!(read.check(), Ok(()));
-    let in_order = tell_at_once(&from, 1);
+    let in_order = build_at_once(&from, 1);
     assert!(read.lanes()[0].samples.time_ns == in_order.lanes()[0].samples.time_ns);
     assert!(read.off_cpu().start_ns == in_order.off_cpu().start_ns);
 }
@@ -179,18 +179,18 @@ fn late_samples_find_their_place() {
 fn a_growing_recording_is_no_larger_than_the_finished_one() {
     let from = service();
     for (what, from) in [
-        ("perf events, 30 s", tell_at_once(&from, 30 * SECOND_NS / from.duration_ns())),
+        ("perf events, 30 s", build_at_once(&from, 30 * SECOND_NS / from.duration_ns())),
         ("samples only, 30 s", samples_of(&from, 30)),
         ("samples only, an hour", samples_of(&from, 3600)),
     ] {
-        let told = tell(&from, 1);
+        let written = write(&from, 1);
         let mut whole = Vec::new();
         file::write(&from, &mut whole).unwrap();
-        let share = told.bytes.len() as f64 / whole.len() as f64;
-        let chunks = told.ends.len();
+        let share = written.bytes.len() as f64 / whole.len() as f64;
+        let chunks = written.ends.len();
         println!(
             "{what}: {} bytes in {chunks} chunks, {} finished: {share:.2}",
-            told.bytes.len(),
+            written.bytes.len(),
             whole.len()
         );
         assert!(share < 1.3, "{what}");
@@ -204,7 +204,7 @@ fn samples_of(from: &Profile, seconds: u64) -> Profile {
     let mut replay = Replay::new(from, &mut builder);
     replay.shuffled = Some(1);
     for round in 0..seconds * SECOND_NS / from.duration_ns() {
-        replay.tell_samples(&mut builder, 0, u64::MAX, round * from.duration_ns());
+        replay.add_samples(&mut builder, 0, u64::MAX, round * from.duration_ns());
     }
     builder.finish()
 }
@@ -217,7 +217,7 @@ fn samples_go_out_with_their_chunk() {
     let mut replay = Replay::new(&from, growing.rows());
     let mut sizes = Vec::new();
     for round in 0..3 {
-        replay.tell(growing.rows(), 0, u64::MAX, round * from.duration_ns());
+        replay.add(growing.rows(), 0, u64::MAX, round * from.duration_ns());
         sizes.push(growing.chunk().unwrap().len());
         let kept = growing.rows().so_far();
         assert!(kept.lanes().iter().all(|lane| lane.samples.is_empty()));
@@ -228,7 +228,7 @@ fn samples_go_out_with_their_chunk() {
         assert_eq!(marks + kept.loops().len() + kept.line_ticks().len(), 0);
         assert!(kept.stacks().len() <= from.stacks().len() && !kept.stacks().is_empty());
     }
-    assert!(sizes[1] < sizes[0] * 3 / 4, "the tables are told once: {sizes:?}");
+    assert!(sizes[1] < sizes[0] * 3 / 4, "the tables are written once: {sizes:?}");
 }
 
 /// More new names than one chunk may have.
@@ -281,12 +281,12 @@ fn files_of_version_1_are_read() {
 
 #[test]
 fn the_two_kinds_of_chunks_do_not_mix() {
-    let told = tell(&service(), 1);
-    let mut more = told.bytes[..told.ends[0]].to_vec();
+    let written = write(&service(), 1);
+    let mut more = written.bytes[..written.ends[0]].to_vec();
     let mut whole = file::file_header().to_vec();
     file::write_chunk(&service(), &mut whole).unwrap();
     let end = whole.len();
-    whole.extend(&told.bytes[16..told.ends[0]]);
+    whole.extend(&written.bytes[16..written.ends[0]]);
     let sentence = |at| {
         format!(
             "damaged at byte {at}: a file cannot mix a whole profile and parts of a growing recording"
@@ -294,5 +294,5 @@ fn the_two_kinds_of_chunks_do_not_mix() {
     };
     assert_eq!(file::read(&whole).unwrap().meta().losses.damage, [sentence(end)]);
     file::write_chunk(&service(), &mut more).unwrap();
-    assert_eq!(file::read(&more).unwrap().meta().losses.damage, [sentence(told.ends[0])]);
+    assert_eq!(file::read(&more).unwrap().meta().losses.damage, [sentence(written.ends[0])]);
 }

@@ -1,6 +1,6 @@
 //! What readers ask for names: [`Sources`] answer, with a [`Namer`] for a whole recording.
 
-use naming::addresses::{AddressNamer, Library, LibraryNamer, NoNames, Tell};
+use naming::addresses::{AddressNamer, Feed, Library, LibraryNamer, NoNames};
 use profile::{Budget, Profile};
 
 use crate::images::name_library;
@@ -8,9 +8,9 @@ use crate::namer::Namer;
 use crate::sources::Sources;
 
 impl AddressNamer for Sources {
-    fn profile_of(self: Box<Self>, format: &str, budget: &Budget, tell: Tell<'_>) -> Profile {
+    fn profile_of(self: Box<Self>, format: &str, budget: &Budget, feed: Feed<'_>) -> Profile {
         let mut namer = Namer::new(*self, format).clip_far_times().within(budget);
-        tell(&mut namer);
+        feed(&mut namer);
         namer.finish()
     }
 }

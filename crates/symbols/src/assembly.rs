@@ -37,7 +37,7 @@ pub(crate) struct Assembly {
     roles: Roles,
     quality: Quality,
     samples_of: BTreeMap<u32, usize>,
-    /// The CPU time that was told by the last time: samples come later than it.
+    /// The last CPU time that was reported: samples come later than it.
     cpu_time: Option<CpuTime>,
     interval_ns: Option<u64>,
     /// The time that is 0.
@@ -47,14 +47,14 @@ pub(crate) struct Assembly {
 /// How far a recording has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Everything up to this time has been told.
+    /// Everything up to this time has arrived.
     Until(u64),
     /// There is no more.
     Whole,
 }
 
 impl Progress {
-    /// Whether everything up to a time has been told.
+    /// Whether everything up to a time has arrived.
     pub(crate) fn has_reached(self, time_ns: u64) -> bool {
         match self {
             Self::Until(until_ns) => time_ns <= until_ns,
@@ -230,11 +230,12 @@ impl Assembly {
             counts.entry(0).or_default();
         }
         for (event, count) in counts {
-            let told = namer.events.get(&event);
-            let lane = *self.lanes.entry(event).or_insert_with(|| add_lane(builder, told));
+            let event_of_lane = namer.events.get(&event);
+            let lane = *self.lanes.entry(event).or_insert_with(|| add_lane(builder, event_of_lane));
             builder.reserve_samples(lane, count);
             if !is_waits(&event) && count > 0 {
-                self.interval_ns = self.interval_ns.or(told.and_then(|event| event.interval_ns));
+                self.interval_ns =
+                    self.interval_ns.or(event_of_lane.and_then(|event| event.interval_ns));
             }
         }
     }
@@ -295,10 +296,10 @@ impl Assembly {
 
     /// The command of the process that most samples are of, among those that no launcher is.
     fn command_of_most(&self, namer: &Namer) -> Option<String> {
-        let told =
+        let known =
             self.samples_of.iter().filter_map(|(pid, count)| Some((namer.facts.get(pid)?, count)));
-        let told = told.filter(|(facts, _)| !facts.command.is_empty());
-        let most = told.max_by_key(|(facts, count)| (!is_launcher(&facts.command), **count));
+        let known = known.filter(|(facts, _)| !facts.command.is_empty());
+        let most = known.max_by_key(|(facts, count)| (!is_launcher(&facts.command), **count));
         most.map(|(facts, _)| facts.command.clone())
     }
 }

@@ -1,6 +1,6 @@
 //! Stacks as their program means them: a function that runs after an `await` stands under what awaits it, not under
 //! V8's queue of microtasks. Where that was read too late, it stands under what awaited the same function in other
-//! samples of the recording, in the same proportions, and the row says so.
+//! samples of the recording, in the same proportions, and the row is marked as inferred.
 
 use profile::{AwaitCounts, CallKind};
 use rustc_hash::FxHashMap;
@@ -44,7 +44,7 @@ struct Chain {
 /// Callers are inferred from at least this many chains; in proportion to what they stand for, where as many show that.
 const FEWEST_CHAINS: u64 = 5;
 
-/// What was looked at again so often tells how many may be inferred: so many times what it stands for, because those
+/// What was looked at again so often shows how many may be inferred: so many times what it stands for, because those
 /// that were lost are mostly the ones that waited longer to be read, and so many more. The rest has callers of which
 /// not one was read.
 const ENOUGH_CHECKED: u64 = 20;
@@ -141,9 +141,9 @@ impl SeenAwaits {
         if awaited.read < FEWEST_CHAINS || awaited.has_inferred_enough() {
             return None;
         }
-        let tells_losses = awaited.gone >= FEWEST_CHAINS;
+        let shows_losses = awaited.gone >= FEWEST_CHAINS;
         let part =
-            |chain: &Chain| i128::from(if tells_losses { chain.stands_for } else { chain.read });
+            |chain: &Chain| i128::from(if shows_losses { chain.stands_for } else { chain.read });
         let all: i128 = awaited.chains.iter().map(part).sum();
         let next = i128::from(awaited.inferred) + 1;
         let lacks = |chain: &&mut Chain| part(chain) * next - i128::from(chain.inferred) * all;
@@ -160,8 +160,8 @@ impl Awaited {
         let thousandths: u64 = self.chains.iter().map(|chain| chain.stands_for).sum();
         let most = (AT_MOST_TIMES * thousandths / 1000).saturating_add(MORE);
         // Runs that are nearly all gone at the second look may be so short that any number was lost.
-        let tells = self.checked >= ENOUGH_CHECKED && self.gone * 5 < self.checked * 4;
-        tells && self.inferred >= most
+        let is_enough = self.checked >= ENOUGH_CHECKED && self.gone * 5 < self.checked * 4;
+        is_enough && self.inferred >= most
     }
 }
 

@@ -67,7 +67,7 @@ impl GrowingNamer {
         self.namer.take_code(pid, code);
     }
 
-    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked, as long as
+    /// All generated code of a process comes by [`Self::take_code`]: nothing else needs to be asked, as long as
     /// there is room for all of it.
     pub fn follow(&mut self, pid: u32) {
         if self.namer.has_room_for_code() {
@@ -95,7 +95,7 @@ impl GrowingNamer {
         growing.chunk()
     }
 
-    /// Says something in the recording's losses.
+    /// Adds a sentence to the recording's losses.
     pub fn note(&mut self, sentence: &str) {
         self.namer.note(sentence.to_owned());
     }

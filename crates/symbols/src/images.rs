@@ -92,7 +92,7 @@ impl NamedFile {
 }
 
 /// Names places in a library, which are ascending distances from the start of its range; `take` gets the row of
-/// each one that has a name. Nothing but the size tells whether the file is still the same.
+/// each one that has a name. Nothing but the size shows whether the file is still the same.
 pub(crate) fn name_library(
     sources: &Sources,
     library: &Library,

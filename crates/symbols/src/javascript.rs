@@ -49,7 +49,7 @@ pub(crate) struct NamedFunction {
 const MOST_ROWS: usize = 1 << 22;
 
 impl JavaScriptNames {
-    /// Keeps a frame, and its function where that is told. How much memory its texts take.
+    /// Keeps a frame, and its function where that is given. Returns how much memory its texts take.
     pub(crate) fn take(&mut self, frame: &JavaScript<'_>) -> usize {
         if self.frames.len() >= MOST_ROWS {
             return 0;
@@ -60,9 +60,9 @@ impl JavaScriptNames {
                 bytes += symbol.len();
                 NameOfFrame::Symbol(text(symbol))
             }
-            FrameName::Function { row, tier, told } => {
-                if let Some(told) = &told {
-                    let function = NamedFunction::of(told);
+            FrameName::Function { row, tier, function } => {
+                if let Some(function) = &function {
+                    let function = NamedFunction::of(function);
                     bytes += function.bytes();
                     self.functions.insert(row, function);
                 }
@@ -97,18 +97,18 @@ impl JavaScriptNames {
 }
 
 impl NamedFunction {
-    fn of(told: &trace::Function<'_>) -> Self {
+    fn of(function: &trace::Function<'_>) -> Self {
         // A script without a name counts as one of `eval`.
         let some = |bytes: Option<&[u8]>| bytes.filter(|bytes| !bytes.is_empty()).map(text);
-        let generator = some(told.generator);
+        let generator = some(function.generator);
         Self {
-            name: text(told.name),
-            script: some(told.script),
+            name: text(function.name),
+            script: some(function.script),
             generated: generator.as_deref().and_then(generated_by),
             generator,
-            line: told.line,
-            column: told.column,
-            kind: known_kind(told.kind),
+            line: function.line,
+            column: function.column,
+            kind: known_kind(function.kind),
         }
     }
 
@@ -138,7 +138,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// A function as a recording has it.
 #[cfg(target_os = "linux")]
-pub(crate) fn told_function(function: &v8::Function) -> trace::Function<'_> {
+pub(crate) fn recorded_function(function: &v8::Function) -> trace::Function<'_> {
     trace::Function {
         name: function.display_name().as_bytes(),
         script: function.script.as_deref().map(str::as_bytes),
@@ -167,7 +167,7 @@ fn known_kind(kind: trace::FunctionKind) -> FunctionKind {
 
 /// A tier as a recording has it.
 #[cfg(target_os = "linux")]
-pub(crate) fn told_tier(tier: Tier) -> trace::Tier {
+pub(crate) fn recorded_tier(tier: Tier) -> trace::Tier {
     match tier {
         Tier::Unmarked => trace::Tier::Unmarked,
         Tier::Ignition => trace::Tier::Ignition,

@@ -13,7 +13,7 @@ pub(crate) enum Change<'a> {
     Move { from: u64, to: u64, size: u64 },
 }
 
-/// What a jitdump says of itself.
+/// What a jitdump's head contains.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Jitdump {
     /// Whether its times count a processor's own ticks, which nothing can be compared with.
@@ -41,9 +41,12 @@ const LONGEST_NAME: usize = 64 << 10;
 /// The code is in the dump, too, but a busy day is less than this.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// Reads a dump up to its end, or up to where it makes no sense: it may still be written. Tells each change with its
+/// Reads a dump up to its end, or up to where it makes no sense: it may still be written. Reports each change with its
 /// time; several threads compile and write in turn, so times may go back.
-pub(crate) fn read(input: impl Read, mut tell: impl FnMut(u64, Change<'_>)) -> io::Result<Jitdump> {
+pub(crate) fn read(
+    input: impl Read,
+    mut report: impl FnMut(u64, Change<'_>),
+) -> io::Result<Jitdump> {
     let mut reader = Reader {
         input: BufReader::with_capacity(1 << 16, input.take(MOST_BYTES)),
         big_endian: false,
@@ -59,7 +62,7 @@ pub(crate) fn read(input: impl Read, mut tell: impl FnMut(u64, Change<'_>)) -> i
     let rest_of_head = u64::from(reader.u32(&head, 8)).saturating_sub(HEAD as u64);
     reader.skip(rest_of_head)?;
     let mut name = Vec::new();
-    while reader.record(&mut name, &mut tell)? {}
+    while reader.record(&mut name, &mut report)? {}
     Ok(dump)
 }
 
@@ -77,7 +80,7 @@ impl<R: BufRead> Reader<R> {
     fn record(
         &mut self,
         name: &mut Vec<u8>,
-        tell: &mut impl FnMut(u64, Change<'_>),
+        report: &mut impl FnMut(u64, Change<'_>),
     ) -> io::Result<bool> {
         let Some(head) = self.bytes::<RECORD_HEAD>()? else { return Ok(false) };
         let (kind, size, time_ns) = (self.u32(&head, 0), self.u32(&head, 4), self.u64(&head, 8));
@@ -89,7 +92,7 @@ impl<R: BufRead> Reader<R> {
             _ => return self.skip(left).map(|()| true),
         };
         let Some(change) = change else { return Ok(false) };
-        tell(time_ns, change);
+        report(time_ns, change);
         Ok(true)
     }
 
@@ -205,9 +208,9 @@ pub(crate) mod tests {
             writer.longs(&[10, 0]);
             writer.moved(30, 0x1000, 0x2000, 16);
             writer.load(10, 0x3000, 4, "early");
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             let dump = read(&writer.bytes[..], |time_ns, change| {
-                told.push(format!("{time_ns} {change:?}"));
+                reported.push(format!("{time_ns} {change:?}"));
             })
             .unwrap();
             let expected = [
@@ -215,7 +218,7 @@ pub(crate) mod tests {
                 (30, Change::Move { from: 0x1000, to: 0x2000, size: 16 }),
                 (10, Change::Load { start: 0x3000, size: 4, name: "early".into() }),
             ];
-            assert_eq!(told, expected.map(|(time_ns, change)| format!("{time_ns} {change:?}")));
+            assert_eq!(reported, expected.map(|(time_ns, change)| format!("{time_ns} {change:?}")));
             assert_eq!(dump, Jitdump { foreign_clock: false });
             for end in HEAD..writer.bytes.len() {
                 let mut count = 0;

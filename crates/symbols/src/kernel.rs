@@ -1,4 +1,4 @@
-//! What the recording says about the kernel: where its modules are, and where a function of it was, which tells
+//! What the recording contains about the kernel: where its modules are, and where a function of it was, which shows
 //! whether a list of names belongs to the kernel that was recorded.
 
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! From addresses to names. [`Namer`] is the sink that takes a raw recording and makes a profile of it, with the
 //! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What generated code was made from
-//! ([`source_maps`]) is here, too; what a name means is told by the crate `naming`.
+//! ([`source_maps`]) is here, too; the crate `naming` determines what a name means.
 
 mod addresses;
 mod assembly;

@@ -1,4 +1,4 @@
-//! The event loops of a recording, as they become known: rows that were added are told again when more is known.
+//! The event loops of a recording, as they become known: rows that were added are written again when more is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ impl Loops {
             self.add_turn(builder, thread, turn);
         }
         let loops = std::mem::take(&mut namer.loops);
-        // A thread that was just begun is told of later than its loop.
+        // The record of a thread that has just begun comes later than that of its loop.
         let is_there = |(pid, tid): &Key| {
             progress == Progress::Whole || namer.threads.is_known(Some(*pid), Some(*tid))
         };
@@ -88,14 +88,14 @@ impl Loops {
     }
 
     fn add_turn(&mut self, builder: &mut Builder, thread: ThreadId, turn: &Turn) {
-        if self.starts.iter().any(|(told, _)| turns::holds_start(told, turn)) {
+        if self.starts.iter().any(|(known, _)| turns::holds_start(known, turn)) {
             return;
         }
         let off_cpu = self.off_cpu.get(&(turn.pid, turn.tid));
         let row = turns::long_turn(thread, turn, off_cpu);
-        let earlier = self.starts.iter_mut().find(|(told, _)| turns::holds_start(turn, told));
-        if let (Some((told, id)), Some(row)) = (earlier, row) {
-            *told = *turn;
+        let earlier = self.starts.iter_mut().find(|(known, _)| turns::holds_start(turn, known));
+        if let (Some((known, id)), Some(row)) = (earlier, row) {
+            *known = *turn;
             return builder.change_long_turn(*id, row);
         }
         if turns::add_marker(builder, thread, turn) {

@@ -34,7 +34,7 @@ impl Maps {
     }
 
     /// Whether one mapping of that place covers the range already: V8 makes its code writable and executable
-    /// again thousands of times, and each time the kernel tells of a mapping.
+    /// again thousands of times, and each time the kernel reports a mapping.
     pub(crate) fn covers(&self, start: u64, end: u64, place: PlaceId) -> bool {
         let before = self.by_start.range(..=start).next_back();
         before.is_some_and(|(_, mapping)| mapping.end >= end && mapping.place == place)

@@ -1,5 +1,5 @@
 //! The sink that names. While a recording arrives, addresses become rows of small tables; each distinct one is
-//! named once, at the end, because what a file was may be told after all samples.
+//! named once, at the end, because what a file was may become known after all samples.
 
 mod dumps;
 
@@ -68,7 +68,7 @@ pub struct Namer {
     /// Frames that were named when they were seen.
     pub(crate) javascript: JavaScriptNames,
     pub(crate) scripts: Scripts,
-    /// Whether our own recorder made this: perf tells no facts.
+    /// Whether our own recorder made this: perf records no facts.
     pub(crate) is_ours: bool,
     /// Whether it is named bit by bit, while it is recorded.
     pub(crate) is_growing: bool,
@@ -150,7 +150,7 @@ pub(crate) struct ProcessFacts {
     pub(crate) parent_pid: Option<u32>,
 }
 
-/// What the recording says of itself.
+/// What the recording contains about itself.
 #[derive(Default)]
 pub(crate) struct OwnAbout {
     pub(crate) host: Option<String>,
@@ -164,10 +164,10 @@ pub(crate) struct OwnAbout {
 const MOST_LOOPS: usize = 1 << 16;
 const MOST_TURNS: usize = 1 << 22;
 
-/// Sentences about damage beyond this say nothing new.
+/// Sentences about damage beyond this are not kept.
 const MOST_SENTENCES: usize = 100;
 
-/// Adds a sentence, unless it was said before.
+/// Adds a sentence, unless it is there already.
 pub(crate) fn add_sentence(sentences: &mut Vec<String>, sentence: String) {
     if sentences.len() < MOST_SENTENCES && !sentences.contains(&sentence) {
         sentences.push(sentence);
@@ -266,7 +266,7 @@ impl Namer {
         self.codes.bytes() < MOST_CODE_BYTES
     }
 
-    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name
+    /// Code of a process that appeared under a name, in the order of time. Where there is no room for it, its name
     /// is looked up when it is needed.
     pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
         let CodeAppeared { time_ns, start, size, name } = *code;
@@ -523,7 +523,7 @@ impl Sink for Namer {
     }
 }
 
-/// Where a user address lies. Generated code has a name of its own where a jitdump tells it.
+/// Where a user address lies. Generated code has a name of its own where a jitdump has it.
 fn place_of(process: &Process, row: u32, places: &mut Places, address: Address) -> PlaceId {
     let mapped = process.find(address.value);
     let in_file = mapped.is_some_and(|id| matches!(places.rows[id.0 as usize], Place::File { .. }));

@@ -45,7 +45,7 @@ impl Owners {
         known.dedup();
     }
 
-    /// Refuses a file of another user. Where a system does not tell owners, every file is believed.
+    /// Refuses a file of another user. Where a system does not report owners, every file is believed.
     pub(crate) fn check(&self, pid: Option<u32>, file: &dyn OpenFile) -> Result<(), Stranger> {
         let of_process =
             pid.and_then(|pid| self.processes.get(&pid)).filter(|users| !users.is_empty());
@@ -67,7 +67,7 @@ impl Owners {
 }
 
 impl Stranger {
-    /// What to say of the file, as a sentence without a full stop.
+    /// The reason why the file is refused, as a sentence without a full stop.
     pub(crate) fn sentence(self, file: &str) -> String {
         let Self { owner, is_of_process } = self;
         match is_of_process {

@@ -39,7 +39,7 @@ pub fn apply(profile: Profile, places: &MapPlaces<'_>, known: &mut KnownPackages
     profile.with_packages(&found(known, functions, uses))
 }
 
-/// Where a function's package is told.
+/// Where a function's package can be found.
 enum CodePath {
     /// In a folder of packages.
     Installed(String),
@@ -78,7 +78,7 @@ fn paths_of(profile: &Profile) -> BTreeMap<FunctionId, CodePath> {
     functions.ids().filter_map(path).collect()
 }
 
-/// The path that tells the package of a function: that of its script, of what its script was made from or into, or of
+/// The path that shows the package of a function: that of its script, of what its script was made from or into, or of
 /// its native module.
 fn installed_path(profile: &Profile, function: &Function) -> Option<String> {
     let source = function.source.some().map(|id| profile.sources()[id.index()]);

@@ -115,7 +115,7 @@ impl Processes {
         self.set_maps(row, Arc::default());
         let process = self.get(row);
         (process.dump, process.dump_is_known) = (None, false);
-        // What is told while it happens comes earlier than the record of a new program: it may be the new one's.
+        // What is reported while it happens comes earlier than the record of a new program: it may be the new one's.
         process.timeline = process.timeline.take().filter(|timeline| timeline.is_live);
     }
 

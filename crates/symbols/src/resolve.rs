@@ -390,7 +390,7 @@ enum NoMap {
 }
 
 /// The same as [`read_perf_maps`], but in a recording that grows only as often as that costs little: a map that was
-/// followed from its beginning has told all that it has. Until then the last answer holds, so that what a report says
+/// followed from its beginning has been read to its end. Until then the last answer holds, so that what a report says
 /// of a missing map does not depend on how fast the machine is.
 fn look_up_in_maps(
     namer: &Namer,
@@ -416,7 +416,7 @@ fn look_up_in_maps(
     found
 }
 
-/// What the perf maps of a process say of ascending addresses; `None` where it has no map.
+/// The names that the perf maps of a process have for ascending addresses; `None` where it has no map.
 fn read_perf_maps(
     namer: &Namer,
     pid: Option<u32>,

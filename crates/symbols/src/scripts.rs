@@ -62,7 +62,7 @@ impl Scripts {
 mod tests {
     use super::*;
 
-    fn told(parts: &[ScriptPart<'_>]) -> BTreeMap<String, RanScript> {
+    fn scripts_of(parts: &[ScriptPart<'_>]) -> BTreeMap<String, RanScript> {
         let mut scripts = Scripts::default();
         parts.iter().for_each(|part| scripts.take(part));
         scripts.whole().clone()
@@ -78,12 +78,15 @@ mod tests {
             Text(b"f("),
             Text(b")"),
         ];
-        let whole = told(&one);
+        let whole = scripts_of(&one);
         let expected = RanScript { map_url: b"data:,{}".to_vec(), text: b"f()".to_vec() };
         assert_eq!(whole, BTreeMap::from([("/srv/a b.ts".to_owned(), expected)]));
-        assert_eq!(told(&[&one[..], &one[..]].concat()), whole);
+        assert_eq!(scripts_of(&[&one[..], &one[..]].concat()), whole);
         let other = [Name(b"/srv/a b.ts"), MapUrl(b"data:,{}"), Text(b"g()")];
-        assert_eq!(told(&[&one[..], &other[..]].concat())["/srv/a b.ts"], RanScript::default());
-        assert!(told(&[Text(b"x"), Name(b"node:fs"), Text(b"x"), Name(b"\xff")]).is_empty());
+        assert_eq!(
+            scripts_of(&[&one[..], &other[..]].concat())["/srv/a b.ts"],
+            RanScript::default()
+        );
+        assert!(scripts_of(&[Text(b"x"), Name(b"node:fs"), Text(b"x"), Name(b"\xff")]).is_empty());
     }
 }

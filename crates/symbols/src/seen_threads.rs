@@ -81,7 +81,7 @@ fn rows_of(namer: &Namer, row: u32) -> Vec<u32> {
     if namer.is_ours { namer.threads.rows_of_life(row) } else { vec![row] }
 }
 
-/// A thread under its last name, and what its names tell of its role.
+/// A thread under its last name, and what its names show about its role.
 fn as_named(namer: &Namer, rows: &[u32]) -> (NamedThread, Option<Role>) {
     let all = rows.iter().rev().filter_map(|row| namer.threads.rows.get(*row as usize));
     let last = all.clone().next().cloned().unwrap_or(NamedThread {

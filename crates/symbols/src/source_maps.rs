@@ -48,7 +48,7 @@ pub struct MapPlaces<'a> {
     pub roots: &'a BTreeMap<u32, PathBuf>,
 }
 
-/// The same profile with original files, lines and names where a source map tells them, and a mark where lines are not
+/// The same profile with original files, lines and names where a source map has them, and a mark where lines are not
 /// those of the file that they are shown with.
 pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
     apply_known(profile, places, &mut KnownScripts::default(), true)

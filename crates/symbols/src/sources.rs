@@ -17,7 +17,7 @@ pub struct Sources {
     pub root: Option<PathBuf>,
     /// The same for single processes, by pid: several containers have several roots.
     pub roots: BTreeMap<u32, PathBuf>,
-    /// Files that were opened while they were there, by the path that the recording tells: a program that was
+    /// Files that were opened while they were there, by the path that the recording has: a program that was
     /// replaced since it was started is `/usr/bin/node (deleted)`.
     pub kept: BTreeMap<Vec<u8>, PathBuf>,
     /// The kernel's functions.
@@ -36,7 +36,7 @@ pub struct Sources {
     pub demangle: bool,
     /// Whether the source maps of scripts that a transpiler made while they were loaded are left alone.
     pub leaves_maps: bool,
-    /// Packages that count as the application, beside those that its package.json tells.
+    /// Packages that count as the application, beside those that its package.json names.
     pub own: OwnNames,
 }
 

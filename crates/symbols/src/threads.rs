@@ -52,7 +52,7 @@ impl Threads {
         current
     }
 
-    /// Whether anything was told of a thread.
+    /// Whether anything was recorded of a thread.
     pub(crate) fn is_known(&self, pid: Option<u32>, tid: Option<u32>) -> bool {
         self.current.contains_key(&(pid, tid))
     }
@@ -111,7 +111,7 @@ impl Threads {
     }
 }
 
-/// What perf calls a thread whose name the recording does not tell.
+/// What perf calls a thread whose name the recording does not have.
 fn nameless(pid: Option<u32>, tid: Option<u32>) -> Vec<u8> {
     match (pid, tid) {
         (Some(0), Some(0)) => b"swapper".to_vec(),

@@ -34,7 +34,7 @@ pub(crate) struct Timeline {
     next: usize,
     /// Rows of the codes, not of the places: few of them are ever needed as places.
     present: Maps,
-    /// Whether it is told what happens while it happens.
+    /// Whether changes are reported while they happen.
     pub(crate) is_live: bool,
 }
 
@@ -56,7 +56,7 @@ impl Timeline {
         }
     }
 
-    /// Goes on to a time. Says whether anything changed.
+    /// Goes on to a time. Returns whether anything changed.
     pub(crate) fn advance(&mut self, time_ns: u64) -> bool {
         let before = self.next;
         while let Some(event) = self.events.get(self.next).filter(|event| event.time_ns <= time_ns)

@@ -1,6 +1,6 @@
 //! The event loops of a recording: which were watched, their long turns and how those were spent. What the watcher
 //! took from the kernel's counters is as exact as its looks; where the thread's context switches were recorded,
-//! they tell to the microsecond when it was off the CPU.
+//! they show to the microsecond when it was off the CPU.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ impl OffCpu {
         }
     }
 
-    /// Long turns are told soon after they have ended: what is older is not asked for any more, but by very long ones.
+    /// Long turns are reported soon after they have ended: what is older is not asked for any more, but by very long
+    /// ones.
     pub(crate) fn forget_oldest(&mut self) {
         let surplus = self.spans.len().saturating_sub(MOST_SPANS);
         // Not one by one.
@@ -74,7 +75,7 @@ impl OffCpu {
     }
 }
 
-/// Whether a start is a part of another one: a watch that noticed a new program before it was told of it began anew.
+/// Whether a start is a part of another one: a watch that noticed a new program before its record came began anew.
 pub(crate) fn is_part_of_a_start(turn: &Turn, all: &[Turn]) -> bool {
     let is_start = |turn: &Turn| turn.kind == trace::TurnKind::Startup;
     is_start(turn) && all.iter().any(|other| *other != *turn && holds_start(other, turn))
@@ -165,7 +166,7 @@ impl RawLoop {
     /// The time in polls, and the turns, of all watches.
     fn counted(&self) -> (Option<u64>, Option<u64>) {
         let (mut polled, mut turns) = (Some(0u64), Some(0u64));
-        // A watch that could not begin says nothing where another one did.
+        // A watch that could not begin does not count where another one did.
         let is_watched = self.is_watched();
         let counted =
             self.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_tell_when_a_thread_was_off_the_cpu() {
+    fn switches_show_when_a_thread_was_off_the_cpu() {
         let rows = [
             (10, true, false),
             (20, false, false),

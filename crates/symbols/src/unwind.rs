@@ -31,7 +31,7 @@ pub(crate) struct Moment<'a> {
     pub(crate) process: &'a Process,
     /// The row of the process.
     pub(crate) row: u32,
-    /// The architecture, where the recording has told it already.
+    /// The architecture, where the recording has given it already.
     pub(crate) arch: Option<&'a str>,
 }
 
@@ -98,7 +98,8 @@ const MOST_EXPRESSIONS: usize = 1 << 12;
 /// Tables of all files.
 const MOST_BYTES: usize = 1 << 29;
 
-/// framehop tells the modules of two processes apart by 16 bits: its caches are emptied before a number is used again.
+/// framehop distinguishes the modules of two processes by 16 bits: its caches are emptied before a number is used
+/// again.
 const MOST_CACHED_MODULES: usize = 1 << 14;
 
 /// Tables that cover less than this part of a file's code do not count.
@@ -107,7 +108,7 @@ const SMALLEST_PART: u64 = 16;
 /// Nothing of user space lies below the first page.
 const PAGE: u64 = 4096;
 
-/// Whether a sample says enough to find callers, and does not name them itself.
+/// Whether a sample has enough to find callers, and does not name them itself.
 pub(crate) fn wants_unwinding(sample: &Sample<'_>) -> bool {
     sample.user_registers.is_some()
         && !sample.chain.iter().any(|address| address.context == Context::User)
@@ -132,8 +133,8 @@ impl Step {
 }
 
 impl Unwinders {
-    /// Appends the user frames of a sample, the leaf first: where it was, then the calls. Whether the stack goes on
-    /// where the copy of it ends: then the last frame says so.
+    /// Appends the user frames of a sample, the leaf first: where it was, then the calls. Returns whether the stack
+    /// goes on where the copy of it ends: then the last frame marks that.
     pub(crate) fn unwind(
         &mut self,
         moment: &Moment<'_>,
@@ -266,7 +267,7 @@ impl Unwinders {
 }
 
 impl Moment<'_> {
-    /// The machine, where the recording has told one that is known.
+    /// The machine, where the recording has given one that is known.
     fn machine(&self) -> Option<&'static Machine> {
         self.arch.and_then(Machine::named)
     }
@@ -373,7 +374,7 @@ impl ProcessUnwinder {
         (address < self.covered[row].1).then_some(row)
     }
 
-    /// Where the function at an address begins, where tables tell.
+    /// Where the function at an address begins, where tables have it.
     fn function_start(&self, address: u64) -> Option<u64> {
         self.function(address).map(|(start, _)| start)
     }

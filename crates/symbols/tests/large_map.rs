@@ -110,10 +110,10 @@ fn a_large_map_stays_within_memory() {
         .output()
         .unwrap();
     fs::remove_file(&path).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let peak: u64 =
-        said.lines().find_map(|line| line.strip_prefix("peak:")).unwrap().parse().unwrap();
+        printed.lines().find_map(|line| line.strip_prefix("peak:")).unwrap().parse().unwrap();
     println!("a map of {} MB: {} MB of memory", map_bytes >> 20, peak >> 10);
     assert!(peak < MOST_MEMORY_KB, "{peak} KB");
 }

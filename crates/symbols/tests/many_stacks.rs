@@ -1,4 +1,4 @@
-//! A recording whose every sample has another stack: it says that it is full while it still fits into its memory.
+//! A recording whose every sample has another stack: it reports that it is full while it still fits into its memory.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ const SAMPLES_A_CHUNK: u64 = 500;
 const DEPTH: u64 = 12;
 
 #[test]
-fn a_recording_says_that_it_is_full_in_time() {
+fn a_recording_reports_that_it_is_full_in_time() {
     if std::env::var_os(FILLS).is_some() {
         return fill();
     }
@@ -29,15 +29,15 @@ fn a_recording_says_that_it_is_full_in_time() {
         .env(FILLS, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let number = |word: &str| -> u64 {
-        let text = said.split_once(word).unwrap().0.trim_end().rsplit(' ').next().unwrap();
+        let text = printed.split_once(word).unwrap().0.trim_end().rsplit(' ').next().unwrap();
         text.parse().unwrap()
     };
     println!("{} samples, all different, take {} kB", number("samples"), number("kB"));
-    assert!(number("samples") > 10_000, "it gives up early: {said}");
-    assert!(number("kB") < MOST_KB, "it takes too much: {said}");
+    assert!(number("samples") > 10_000, "it gives up early: {printed}");
+    assert!(number("kB") < MOST_KB, "it takes too much: {printed}");
 }
 
 /// Takes samples until there is no room for more.

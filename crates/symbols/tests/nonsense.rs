@@ -114,9 +114,9 @@ fn frame_name(random: &mut Random) -> FrameName<'static> {
         (one_of(SYMBOLS, random), one_of(SCRIPTS, random), one_of(SCRIPTS, random));
     let (script, generator) = (some(script, random), some(generator, random));
     let (line, column) = (random.number() as u32, random.number() as u32);
-    let told = Function { name, script, generator, line, column, kind };
-    let told = (random.below(3) > 0).then_some(told);
-    FrameName::Function { row: random.below(4) as u32, tier: Tier::Sparkplug, told }
+    let function = Function { name, script, generator, line, column, kind };
+    let function = (random.below(3) > 0).then_some(function);
+    FrameName::Function { row: random.below(4) as u32, tier: Tier::Sparkplug, function }
 }
 
 const SYMBOLS: &[&[u8]] = &[

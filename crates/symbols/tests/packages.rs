@@ -180,20 +180,20 @@ fn a_monorepo_on_our_own_disk_and_in_another_root() {
     }
 }
 
-/// What is told of a package in one part of a recording is not told again in the next one.
+/// What one part of a recording has about a package is not repeated in the next one.
 #[test]
 fn a_recording_grows() {
     let folder = mono();
     let mut known = KnownPackages::default();
     let mut builder = Builder::new();
-    let mut told = Vec::new();
+    let mut counts = Vec::new();
     for scripts in [&SCRIPTS[2..4], &SCRIPTS[..2], &SCRIPTS[3..]] {
         let piece = applied(profile_of(scripts), Some(&folder.0), &mut known);
-        told.push(uses(&piece).len());
+        counts.push(uses(&piece).len());
         builder.append_frames(&piece);
     }
     let whole = builder.finish();
-    assert_eq!(told, [1, 2, 1]);
+    assert_eq!(counts, [1, 2, 1]);
     assert_eq!(uses(&whole), USES);
     let copies =
         |name: &str| whole.packages().iter().filter(|row| whole.text(row.name) == name).count();
@@ -230,7 +230,7 @@ fn links_lead_to_the_version_that_is_used() {
 
 /// A workspace that was copied into node_modules, and what lies beside the project, are the user's own.
 #[test]
-fn what_a_project_says_is_its_own() {
+fn what_a_project_lists_is_its_own() {
     let folder = Folder::new();
     folder.package(
         "app",
@@ -255,7 +255,7 @@ fn what_a_project_says_is_its_own() {
     );
 }
 
-/// Nothing on this machine tells versions, but the folders of a package manager do.
+/// No file on this machine has versions, but the names of a package manager's folders do.
 #[test]
 fn versions_in_paths() {
     let scripts = [

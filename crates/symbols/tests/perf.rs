@@ -1,4 +1,4 @@
-//! A real recording of node, named by us and by perf: every frame of every sample. perf tells its own names with
+//! A real recording of node, named by us and by perf: every frame of every sample. perf prints its own names with
 //! `perf script`, and from the same text come the records that drive the sink.
 
 use std::collections::BTreeMap;

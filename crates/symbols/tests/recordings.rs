@@ -154,7 +154,7 @@ fn a_changed_file_names_nothing() {
         mmap(&mut namer, 7, 0, 1 << 30, 0, mapped);
         user(&mut namer, 1, 7, &[own.offset]);
         if let Some(build_id) = recorded {
-            namer.build_id(mapped.as_bytes(), BuildId(build_id)); // after the samples, as perf.data tells it
+            namer.build_id(mapped.as_bytes(), BuildId(build_id)); // after the samples, as in perf.data
         }
         let profile = namer.finish();
         (
@@ -230,7 +230,7 @@ fn a_given_map_comes_before_one_that_is_found() {
 }
 
 #[test]
-fn a_map_says_nothing_about_files() {
+fn a_map_does_not_name_files() {
     let mut namer = namer(sources([("/tmp/perf-7.map", b"0 ffffffffffff everything\n")]));
     mmap(&mut namer, 7, 0x1000, 0x1000, 0, "/srv/app");
     user(&mut namer, 1, 7, &[0x1800, 0x2800]);

@@ -173,7 +173,7 @@ fn a_minified_bundle_has_its_names_back() {
     assert_eq!(profile.source_path(original.generated), Some("/srv/shop/esbuild/app.min.js"));
     let symbols: Vec<&str> = profile.frames().symbol.iter().map(|id| profile.text(*id)).collect();
     assert!(symbols.contains(&"JS:*countPrimes /srv/shop/src/primes.ts:13:17"), "{symbols:?}");
-    // Nothing else is opened but what tells where the project is, and no original.
+    // Nothing else is opened but what shows where the project is, and no original.
     let opened = files.opened();
     let is_expected = |path: &String| {
         path.starts_with("/srv/shop/esbuild/app.min.js") || path.ends_with("/package.json")
@@ -184,7 +184,7 @@ fn a_minified_bundle_has_its_names_back() {
 }
 
 #[test]
-fn an_inline_map_tells_the_same() {
+fn an_inline_map_gives_the_same() {
     let rows: Vec<String> =
         BUNDLE_ROWS.iter().map(|_| BUNDLE.replace("esbuild", "inline")).collect();
     let rows: Vec<Row<'_>> = BUNDLE_ROWS
@@ -459,7 +459,7 @@ fn a_hostile_map_costs_little() {
     }
 }
 
-/// The sources that come along, by path, and what is said of them.
+/// The sources that come along, by path, and the notes about them.
 fn texts(
     profile: &Profile,
     files: &MadeUp,
@@ -619,7 +619,7 @@ fn a_file_has_one_row_whatever_it_is_called() {
     assert_eq!((paths, profile.functions().len()), (vec!["/srv/a b.js"], 2));
 }
 
-/// A profile of V8, whose format is told.
+/// A profile of V8, whose format is known.
 fn of_v8(rows: &[Row<'_>]) -> Profile {
     let mut builder = Builder::new();
     builder.append(&profile_of(rows), profile::Joining::default());
@@ -662,7 +662,7 @@ fn lines_that_are_not_the_files_are_marked() {
     // Tools that know source maps themselves are believed.
     let before = profile_of(&[("f", "/srv/b.tsx", (1, 84), (0, 0))]);
     assert_eq!(spelt(&applied(&before, &files)), ["f /srv/b.tsx:1:84"]);
-    // Symbols say it, too.
+    // Symbols have it, too.
     let after = applied(&of_v8(&[("f", "/srv/a.ts", (1, 84), (0, 0))]), &files);
     let symbols: Vec<&str> = after.frames().symbol.iter().map(|id| after.text(*id)).collect();
     assert_eq!(symbols, ["JS:*f /srv/a.ts (generated):1:84"]);

@@ -27,7 +27,7 @@ pub struct Listed {
 /// A socket that waits for connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Whose it is. Wine does not tell.
+    /// Whose it is. Wine does not report it.
     pub pid: Option<u32>,
     /// Where it listens.
     pub address: SocketAddr,

@@ -1,4 +1,4 @@
-//! The port of a process's inspector: finding one that is open, and opening one without harm. The caller speaks to
+//! The port of a process's inspector: finding one that is open, and opening one without harm. The caller connects to
 //! the inspector and closes it again.
 
 mod ask;

@@ -1,6 +1,6 @@
-//! The Node processes of this machine: which they are, told by their ELF files and never by their names, what
+//! The Node processes of this machine: which they are, by their ELF files and never by their names, what
 //! they run, where, and by which ways this user gets in. On Linux everything comes from a `Proc`, so a made-up folder
-//! serves as well as the kernel's; on macOS and Windows the system is asked, which tells less. Files of a process may
+//! serves as well as the kernel's; on macOS and Windows the system is asked, which reports less. Files of a process may
 //! be hostile: every read is bounded. Nothing is sent to a process and nothing in one is changed, but for an
 //! [`InspectorPort`] that a caller asks to be opened.
 

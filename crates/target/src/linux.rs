@@ -1,4 +1,4 @@
-//! What Linux tells of its processes, in /proc and beside it: a file for each thing to find out.
+//! What Linux reports of its processes, in /proc and beside it: a file for each thing to find out.
 
 pub(crate) mod access;
 pub(crate) mod binary;

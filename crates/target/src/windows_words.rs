@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_told_apart_as_windows_does() {
+    fn words_are_separated_as_windows_does() {
         for (line, words) in [
             (r#"node app.js"#, vec!["node", "app.js"]),
             (

@@ -250,7 +250,7 @@ fn who_is_stopped_is_not_signalled() {
 
 /// The port is looked at first, so the program's log stays clean.
 #[test]
-fn a_port_that_is_taken_is_said() {
+fn a_port_that_is_taken_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     for (version, binary) in nodes() {
@@ -258,12 +258,16 @@ fn a_port_that_is_taken_is_said() {
         process.settle();
         match open(process.pid()).unwrap_err() {
             Refusal::PortTaken {
-                port: said,
+                port: reported,
                 holder: Holder::Process { pid, is_related, .. },
                 ..
             } => {
                 // The test is the parent of the process, so they are kin.
-                assert_eq!((said, pid, is_related), (port, std::process::id(), true), "{version}");
+                assert_eq!(
+                    (reported, pid, is_related),
+                    (port, std::process::id(), true),
+                    "{version}"
+                );
             }
             other => panic!("{version}: {other}"),
         }
@@ -273,7 +277,7 @@ fn a_port_that_is_taken_is_said() {
 
 /// A port that is taken where only Node sees it: known when no port has come in time.
 #[test]
-fn a_port_that_turns_out_to_be_taken_is_said() {
+fn a_port_that_turns_out_to_be_taken_is_reported() {
     let Ok(taken) = TcpListener::bind("[::1]:0") else {
         return skip("an IPv6 port: there is no IPv6");
     };
@@ -317,8 +321,11 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
             matches!(refusal, Refusal::TimeLimit { .. }) && refusal.was_signalled(),
             "{version}: {refusal}"
         );
-        let said = refusal.to_string();
-        assert!(said.contains(&format!("port {port} may still open later")), "{version}: {said}");
+        let sentence = refusal.to_string();
+        assert!(
+            sentence.contains(&format!("port {port} may still open later")),
+            "{version}: {sentence}"
+        );
         assert!(refusal.hint("nodescope").unwrap().contains("perf"), "{version}");
         process.assert_unharmed();
     }
@@ -396,7 +403,7 @@ fn a_closed_inspector_is_seen() {
 
 /// musl's Node can stand anywhere in memory.
 #[test]
-fn a_program_without_a_fixed_place_tells_too() {
+fn a_program_without_a_fixed_place_is_read_too() {
     for version in ["musl-20.18.0", "musl-24.19.0"] {
         let Some(binary) = nodes::musl(version) else {
             skip(format_args!("Node {version}: it is not in the cache, or does not run here"));
@@ -416,7 +423,7 @@ fn a_program_without_a_fixed_place_tells_too() {
     }
 }
 
-/// A stripped binary does not tell whether the program listens: the user must.
+/// A stripped binary does not show whether the program listens: the user must state it.
 #[test]
 fn a_stripped_binary_needs_a_word() {
     let Some((_, binary)) = nodes().pop() else { return };

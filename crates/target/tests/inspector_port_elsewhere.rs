@@ -19,7 +19,7 @@ const WAITS: &str = "setInterval(() => {}, 1000); console.log('ready')";
 /// Where libtest finds these tests.
 const MODULE: &str = "inspector_port_elsewhere";
 
-/// Says to a copy of this test that it is one.
+/// Marks a process as a copy of this test.
 const INNER: &str = "NODESCOPE_INSPECTOR_PORT_INNER";
 
 fn open(pid: u32) -> Result<InspectorPort, Refusal> {
@@ -108,7 +108,7 @@ fn the_port_is_where_the_program_wants_it() {
 
 /// What could not be closed again is not opened.
 #[test]
-fn a_network_that_is_down_is_said() {
+fn a_network_that_is_down_is_reported() {
     if !can_unshare(&["--net"]) {
         return;
     }
@@ -227,13 +227,14 @@ impl Nobody {
             .env(INNER, word)
             .current_dir("/");
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        said.lines()
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        printed
+            .lines()
             .filter(|line| line.starts_with("skipped: "))
             .for_each(|line| println!("{line}"));
         assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{said}{}",
+            output.status.success() && printed.contains("1 passed"),
+            "{printed}{}",
             text(&output.stderr)
         );
     }

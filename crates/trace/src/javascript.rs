@@ -30,7 +30,7 @@ pub enum FrameName<'a> {
         /// What runs it.
         tier: Tier,
         /// The function itself, in the first frame that has it.
-        told: Option<Function<'a>>,
+        function: Option<Function<'a>>,
     },
     /// A name that has no parts: of a system call. Recordings of older versions have all names in this form, as a perf
     /// map spells them: `JS:*handle /srv/app.js:12:3`.
@@ -114,7 +114,7 @@ mod kind {
 
 /// Bits of a frame.
 const INLINED: u8 = 1;
-const TOLD: u8 = 2;
+const HAS_FUNCTION: u8 = 2;
 
 /// Stands for a number or a text that there is none of.
 const NONE: u32 = u32::MAX;
@@ -124,15 +124,15 @@ const LONGEST_TEXT: usize = 192 << 10;
 
 /// The bytes of a frame that has a function; none for a name without parts.
 pub fn encode(frame: &JavaScript<'_>) -> Vec<u8> {
-    let FrameName::Function { row, tier, told } = frame.name else { return Vec::new() };
+    let FrameName::Function { row, tier, function } = frame.name else { return Vec::new() };
     let mut out = Vec::with_capacity(64);
     for number in [frame.row, row, frame.line, frame.column] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     let tier = TIERS.iter().position(|known| *known == tier).unwrap_or(0) as u8;
     let inlined = if frame.inlined { INLINED } else { 0 };
-    out.extend_from_slice(&[tier, inlined | if told.is_some() { TOLD } else { 0 }]);
-    if let Some(function) = told {
+    out.extend_from_slice(&[tier, inlined | if function.is_some() { HAS_FUNCTION } else { 0 }]);
+    if let Some(function) = function {
         encode_function(&function, &mut out);
     }
     out
@@ -161,12 +161,13 @@ fn encode_function(function: &Function<'_>, out: &mut Vec<u8>) {
 /// What [`encode`] wrote; `None` where the bytes are cut off or damaged.
 pub fn decode(bytes: &[u8]) -> Option<JavaScript<'_>> {
     let mut bytes = Bytes(bytes);
-    let (row, function, line, column) =
+    let (row, function_row, line, column) =
         (bytes.number()?, bytes.number()?, bytes.number()?, bytes.number()?);
     let tier = *TIERS.get(usize::from(bytes.byte()?))?;
     let flags = bytes.byte()?;
-    let told = if flags & TOLD != 0 { Some(decode_function(&mut bytes)?) } else { None };
-    let name = FrameName::Function { row: function, tier, told };
+    let function =
+        if flags & HAS_FUNCTION != 0 { Some(decode_function(&mut bytes)?) } else { None };
+    let name = FrameName::Function { row: function_row, tier, function };
     Some(JavaScript { row, name, line, column, inlined: flags & INLINED != 0 })
 }
 

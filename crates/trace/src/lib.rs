@@ -1,4 +1,4 @@
-//! The raw recording, as perf events tell it: who ran, what was mapped where, what was seen when. Nothing has
+//! The raw recording, as perf events record it: who ran, what was mapped where, what was seen when. Nothing has
 //! a name yet. Readers of perf.data and the live sampler drive a [`Sink`]; the crate `symbols` implements it.
 
 pub mod javascript;

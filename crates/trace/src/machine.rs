@@ -61,7 +61,7 @@ impl Machine {
         MACHINES.into_iter().find(|machine| machine.names.contains(&name))
     }
 
-    /// The machine whose registers these are, where nothing else tells.
+    /// The machine whose registers these are, where nothing else shows that.
     pub fn of(registers: Registers<'_>) -> Option<&'static Self> {
         MACHINES.into_iter().find(|machine| registers.get(machine.registers.pc).is_some())
     }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_told_by_name_and_by_registers() {
+    fn machines_are_found_by_name_and_by_registers() {
         for (name, machine) in
             [("x86_64", Some(&X86_64)), ("arm64", Some(&AARCH64)), ("riscv64", None)]
         {

@@ -123,7 +123,7 @@ pub struct ShortWaits {
     pub total_ns: u64,
 }
 
-/// A process, as its recorder knows it beyond what the kernel tells.
+/// A process, as its recorder knows it beyond what the kernel reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// The process.
@@ -308,11 +308,11 @@ pub struct Sample<'a> {
     pub event: u32,
     /// When; 0 where the event has no times.
     pub time_ns: u64,
-    /// The process; `None` where the recording does not say.
+    /// The process; `None` where the recording does not have it.
     pub pid: Option<u32>,
-    /// The thread; `None` where the recording does not say.
+    /// The thread; `None` where the recording does not have it.
     pub tid: Option<u32>,
-    /// The CPU; `None` where the recording does not say.
+    /// The CPU; `None` where the recording does not have it.
     pub cpu: Option<u32>,
     /// How much it stands for; 1 where the event has no periods.
     pub period: u64,
@@ -443,7 +443,7 @@ pub struct Registers<'a> {
     pub values: &'a [u64],
 }
 
-/// What a recording says of itself.
+/// What a recording contains about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
     /// The machine's name.

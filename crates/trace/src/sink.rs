@@ -9,7 +9,7 @@ use crate::record::{
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
 /// of the input. A sink need not implement what it does not use.
 pub trait Sink {
-    /// An event, before its first sample; told again when its name is known better, which may be at the end.
+    /// An event, before its first sample; reported again when its name is known better, which may be at the end.
     fn event(&mut self, event: &Event<'_>);
 
     /// A thread was seen.
@@ -33,7 +33,7 @@ pub trait Sink {
     /// A thread was off the CPU several times, each time for a moment.
     fn short_waits(&mut self, _waits: &ShortWaits) {}
 
-    /// What is known of an event loop: what is told last of one watch counts.
+    /// What is known of an event loop: the last record of one watch counts.
     fn loop_watch(&mut self, _watch: &LoopWatch<'_>) {}
 
     /// A stretch of an event loop's time.
@@ -60,14 +60,14 @@ pub trait Sink {
     /// How many frames of generated code got no name when they were seen, and why.
     fn unnamed(&mut self, _reason: &[u8], _count: u64) {}
 
-    /// The CPU time so far: what is told last counts.
+    /// The CPU time so far: the last record counts.
     fn cpu_time(&mut self, _time: &CpuTime) {}
 
-    /// The build id of a file, told apart from its mappings; may come after all samples.
+    /// The build id of a file, separate from its mappings; may come after all samples.
     fn build_id(&mut self, _path: &[u8], _build_id: BuildId<'_>) {}
 
-    /// What the recording says of itself, piece by piece: `None` is what this piece does not say. May come after
-    /// all samples.
+    /// What the recording contains about itself, piece by piece: `None` is what this piece does not have. May come
+    /// after all samples.
     fn about(&mut self, _about: &About<'_>) {}
 
     /// That many samples were lost.

@@ -1,5 +1,5 @@
 //! Machine code: from an instruction to the code object around it, what compiled it, which function it is, and what
-//! was inlined. Nothing in a code space says where objects start, so the search goes back from the instruction, to
+//! was inlined. Nothing in a code space marks where objects start, so the search goes back from the instruction, to
 //! the header whose code object points back and covers it.
 
 use std::collections::BTreeMap;

@@ -79,7 +79,7 @@ impl Reader {
         {
             functions.extend(slot(frame, layout.frame.function));
             wanted.extend(slot(frame, layout.frame.bytecode));
-            // The leaf's instructions tell whether it has a frame.
+            // The leaf's instructions show whether it has a frame.
             wanted.extend((!frame.is_return_address).then_some(frame.pc));
             wanted.extend(
                 state.codes.known(frame.instruction()).into_iter().flat_map(Code::addresses),
@@ -282,7 +282,7 @@ impl Attempt<'_> {
                 inlined: Vec::new(),
             });
         };
-        // A chain that cannot be read as a whole says nothing about lines, but the function is certain.
+        // A chain that cannot be read as a whole means nothing for lines, but the function is certain.
         let (inlined, position) = self.inlined(pc, position).unwrap_or((Vec::new(), None));
         let (line, column) = position.map_or((0, 0), |position| self.place(outer, position));
         Ok(JsFrame { function: outer.function, line, column, tier, inlined })

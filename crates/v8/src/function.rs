@@ -1,4 +1,4 @@
-//! Functions: what a SharedFunctionInfo says of a function's name, its script and its place in it.
+//! Functions: what a SharedFunctionInfo contains of a function's name, its script and its place in it.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
-/// What a SharedFunctionInfo says, before its script is looked at.
+/// What a SharedFunctionInfo contains, before its script is looked at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     pub(crate) name: String,
@@ -147,7 +147,7 @@ impl Heap<'_> {
         self.object_of(inner, bytecode)
     }
 
-    /// The script of a function, or the object that says that there is none.
+    /// The script of a function, or the object that marks that there is none.
     pub(crate) fn script_of_shared(&mut self, shared: Object) -> Result<Option<Object>, Reason> {
         let script = self.field(shared, self.layout.at.shared_script)?;
         let mut script = self.object(script)?;
@@ -231,7 +231,7 @@ impl Heap<'_> {
         Ok(names)
     }
 
-    /// A name, or nothing where V8 says zero or `undefined`.
+    /// A name, or nothing where V8 has zero or `undefined`.
     fn name_if_string(&mut self, reference: u64) -> Result<String, Reason> {
         if small_integer(reference).is_some() {
             return Ok(String::new());

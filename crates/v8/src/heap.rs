@@ -1,5 +1,5 @@
-//! Objects of V8's heap, read through [`Memory`] and checked: an object is believed only after its map says what it
-//! is, and that map's own map says that it is one. Small reads go through lines that are kept for one batch, so that
+//! Objects of V8's heap, read through [`Memory`] and checked: an object is believed only after its map shows what it
+//! is, and that map's own map shows that it is one. Small reads go through lines that are kept for one batch, so that
 //! neighbours cost one system call together.
 
 use rustc_hash::FxHashMap;

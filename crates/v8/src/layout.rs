@@ -206,7 +206,7 @@ impl Layout {
     }
 
     /// From the variables of a binary by their symbols ([`is_asked_for`]); `None` where it holds no V8. Everything that
-    /// tells whether names can be read asks here.
+    /// decides whether names can be read asks here.
     pub fn of_binary(number: &dyn Fn(&str) -> Option<i64>) -> Option<Result<Self, Unsupported>> {
         let version = Version::new(number)?;
         Some(Self::new(version, &|name| number(&format!("{CONSTANT_PREFIX}{name}"))))

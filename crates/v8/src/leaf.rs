@@ -164,7 +164,7 @@ impl Judge<'_> {
         if kind == layout.types.bytecode { heap.bytecode_of_shared(shared) } else { Ok(shared) }
     }
 
-    /// A function that calls itself owns both frames: then the instructions tell.
+    /// A function that calls itself owns both frames: then the instructions decide.
     fn is_outside_its_frame(&mut self, pc: u64) -> bool {
         let state = &mut self.reader.state;
         let mut heap =

@@ -72,7 +72,7 @@ pub struct EventLoop {
     layout: LoopLayout,
 }
 
-/// What a loop says of itself.
+/// The state that a loop keeps of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopState {
     /// When the poll began that is going on (CLOCK_MONOTONIC); 0 while a turn goes on.
@@ -122,7 +122,7 @@ impl EventLoop {
         Ok(found)
     }
 
-    /// What it says now. A loop that has ended is none.
+    /// Its state now. A loop that has ended is none.
     pub fn look(&self, memory: &dyn Memory) -> Result<LoopState, LoopFault> {
         let (mut head, mut time, mut fields) = ([0; HEAD_BYTES], [0; 8], [0; FIELD_BYTES]);
         let mut pieces = [
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_tells_its_state() {
+    fn a_loop_has_its_state() {
         let mut page = page();
         let found = EventLoop::at(&page, LOOP, LoopLayout::new(true)).expect("it is one");
         assert_eq!(found.backend_fd, 13);

@@ -6,7 +6,7 @@ pub trait Memory {
     /// Fills `out` as a whole, or fails.
     fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault>;
 
-    /// Fills several ranges, and says for each whether it was read as a whole. A live process can do this with one
+    /// Fills several ranges, and returns for each whether it was read as a whole. A live process can do this with one
     /// system call.
     fn read_many(&self, pieces: &mut [Piece<'_>]) -> Vec<bool> {
         pieces.iter_mut().map(|piece| self.read(piece.address, piece.out).is_ok()).collect()

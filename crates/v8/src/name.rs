@@ -1,6 +1,6 @@
 //! The names that V8 writes into perf maps, jitdump files and its binary's symbol table, Node 0.11 to 26.
 //! Pure text in, borrowed parts out: `JS:*next /srv/app/router.js:177:16` becomes function, script, line,
-//! column, kind and tier. It knows nothing of categories or packages, and `None` says "a native symbol".
+//! column, kind and tier. It knows nothing of categories or packages, and `None` means "a native symbol".
 //!
 //! Nothing here may panic: maps are cut at 512 or 4096 bytes, written by several threads at once, and read
 //! while their last line is still being written.
@@ -10,7 +10,7 @@
 pub struct CodeName<'a> {
     /// What kind of code it is.
     pub kind: CodeKind,
-    /// What compiled it, if the name says so.
+    /// What compiled it, if the name shows it.
     pub tier: Tier,
     /// The function as V8 calls it; empty when it has no name. Of a regular expression, its source.
     pub function: &'a str,
@@ -52,7 +52,7 @@ pub enum CodeKind {
 /// What compiled a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// The name does not say.
+    /// The name does not show it.
     Unmarked,
     /// `~`: the interpreter, or the unoptimising compiler before Node 8.
     Ignition,
@@ -337,7 +337,7 @@ fn split_script(head: &str) -> (&str, &str) {
         .unwrap_or_else(|| split_at_last_blank(head))
 }
 
-/// Our own reader of V8's heap says which script or package generated code that has no script.
+/// Our own reader of V8's heap names which script or package generated code that has no script.
 fn split_at_generated(head: &str) -> Option<(&str, &str)> {
     let start = head.rfind(GENERATED_BY).filter(|_| head.ends_with(')'))?;
     let function = &head[..start];

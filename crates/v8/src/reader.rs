@@ -38,9 +38,9 @@ pub(crate) struct State {
     scripts: FxHashMap<u64, (Script, u64)>,
     /// The bytes of their names.
     script_bytes: usize,
-    /// Scripts that were read and not asked for yet, and all that were told, by number and name.
+    /// Scripts that were read and not asked for yet, and all that were reported, by number and name.
     pub(crate) new_scripts: Vec<SeenScript>,
-    pub(crate) told_scripts: FxHashSet<(u64, Arc<str>)>,
+    pub(crate) reported_scripts: FxHashSet<(u64, Arc<str>)>,
     bytecodes: FxHashMap<u64, Bytecode>,
     /// What objects of a map are, of those that functions were given.
     pub(crate) classes: FxHashMap<u64, KnownClass>,
@@ -109,7 +109,7 @@ impl Reader {
         Self { layout, state: State::default(), functions, ids, long_bytes: 0 }
     }
 
-    /// Says that time has passed since the last frame: what is kept is looked at again before it is believed.
+    /// Marks that time has passed since the last frame: what is kept is looked at again before it is believed.
     pub fn begin_batch(&mut self) {
         let state = &mut self.state;
         state.batch += 1;
@@ -124,12 +124,12 @@ impl Reader {
         empty_when_full(&mut state.scripts);
         if state.script_bytes > MOST_SCRIPT_BYTES {
             (state.script_bytes, state.scripts) = (0, FxHashMap::default());
-            state.told_scripts.clear();
+            state.reported_scripts.clear();
         }
         empty_when_full(&mut state.bytecodes);
         empty_when_full(&mut state.classes);
-        if state.told_scripts.len() > MOST_ENTRIES {
-            state.told_scripts.clear();
+        if state.reported_scripts.len() > MOST_ENTRIES {
+            state.reported_scripts.clear();
         }
     }
 
@@ -287,7 +287,7 @@ impl State {
     /// Remembers a script that was not seen before. Callers that want its text read it.
     fn note_script(&mut self, object: Object, script: &Script) {
         let Some(name) = &script.name else { return };
-        if self.told_scripts.insert((script.id(), name.clone())) {
+        if self.reported_scripts.insert((script.id(), name.clone())) {
             self.new_scripts.push(SeenScript { object, id: script.id(), name: name.clone() });
         }
     }

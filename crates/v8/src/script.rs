@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_as_v8_says() {
+    fn lines_end_where_v8_ends_them() {
         assert_eq!(ends("a\nb\r\nc\rd\u{2028}e\u{2029}"), [1, 4, 6, 8, 10, 11]);
         assert_eq!(ends(""), [0]);
         assert_eq!(ends("a\r"), [1, 2]);

@@ -39,7 +39,7 @@ impl Reader {
 
     /// Takes a script for a new one when it is seen next: it could not be read where it was.
     pub fn forget_script(&mut self, script: &SeenScript) {
-        self.state.told_scripts.remove(&(script.id, script.name.clone()));
+        self.state.reported_scripts.remove(&(script.id, script.name.clone()));
     }
 
     /// The address of a script's source map, of at most `most` characters; `None` where its text names none.

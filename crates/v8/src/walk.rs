@@ -1,5 +1,5 @@
 //! The frames of a stack, from registers and a copy of the stack: V8's code and official builds of Node keep frame
-//! pointers, so each frame says where its caller's is. Only the innermost frame is special: its code may not have made
+//! pointers, so each frame has where its caller's is. Only the innermost frame is special: its code may not have made
 //! a frame yet, may have taken it down, or may never make one.
 //!
 //! ```text
@@ -19,7 +19,7 @@ pub enum Kind {
     /// Code that V8 made at run time.
     Generated,
     /// V8's builtins inside of the binary (or their copy near the generated code). Where a stripped binary does not
-    /// tell them from other code, all of its code may be called so.
+    /// distinguish them from other code, all of its code may be called so.
     Builtin,
     /// Other code.
     Native,
@@ -80,7 +80,7 @@ pub enum Leaf {
 }
 
 /// The frames of a stack, the innermost first. A stale word may look like a caller's pc, so only
-/// [`crate::Reader::walk`] can tell what the innermost frame is; this function believes what it is told.
+/// [`crate::Reader::walk`] can find out what the innermost frame is; this function believes what it gets.
 pub fn walk(
     start: Start,
     leaf: Leaf,

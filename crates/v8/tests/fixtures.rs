@@ -47,7 +47,7 @@ fn fixtures_show_all_that_there_is() {
 }
 
 #[test]
-fn a_second_batch_says_the_same() {
+fn a_second_batch_gives_the_same() {
     for (version, recorded) in all() {
         let mut reader = recorded.reader();
         let once = names_with(&recorded, &mut reader);
@@ -80,7 +80,7 @@ fn names_with(recorded: &Recorded, reader: &mut Reader) -> String {
     out
 }
 
-/// Addresses differ from run to run and would say nothing.
+/// Addresses differ from run to run and would mean nothing.
 fn write_frame(out: &mut String, reader: &Reader, frame: &Frame, name: &Result<JsFrame, Reason>) {
     match name {
         Ok(name) => {

@@ -134,7 +134,7 @@ fn memory_without_sense_gives_no_names() {
                 let is_nameless = |name: &Result<JsFrame, Reason>| {
                     name.as_ref()
                         .ok()
-                        .is_none_or(|name| is_told_by_the_stack(&reader, name.function))
+                        .is_none_or(|name| is_known_from_the_stack(&reader, name.function))
                 };
                 assert!(names.iter().all(|(_, name)| is_nameless(name)), "{version}");
             }
@@ -177,7 +177,7 @@ fn a_failed_read_is_never_a_name() {
 }
 
 /// The mark of a frame is on the stack: that it is WebAssembly's needs no memory, which function it is does.
-fn is_told_by_the_stack(reader: &Reader, id: FunctionId) -> bool {
+fn is_known_from_the_stack(reader: &Reader, id: FunctionId) -> bool {
     reader.function(id).is_some_and(is_marked)
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder)
     }
 }
 
-/// Says what is known of all profiles of a file together.
+/// Records what is known of all profiles of a file together.
 pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
     let (first_ns, last_ns) = builder.clip_far_threads().unwrap_or((0, u64::MAX));
     let clip = |time_ns: u64| time_ns.clamp(first_ns, last_ns);
@@ -142,7 +142,7 @@ pub(super) fn stacks(
     stacks.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The row of each node's parent, said by the node itself or by the parent.
+/// The row of each node's parent, given by the node itself or by the parent.
 pub(super) fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<u32> {
     let row_of = |id: u32| rows.row(id).map(|row| row as u32);
     let mut parents: Vec<u32> =
@@ -189,7 +189,8 @@ fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
     frame(call, &named, false, builder)
 }
 
-/// Adds the frame of a call that V8 has just told, and may have compiled into its caller: the script is V8's own word.
+/// Adds the frame of a call that V8 has just reported, and may have compiled into its caller: V8 names the script
+/// itself.
 pub(super) fn add_live_frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
     frame(call, &live_name(call), inlined, builder)
 }
@@ -247,8 +248,8 @@ fn add_line_ticks(
     }
 }
 
-/// Samples on lines before the function that they are said to be in: V8 had inlined another one there. Behind its end
-/// there may be more, but a file does not tell where that is.
+/// Samples on lines before the function that they are reported in: V8 had inlined another one there. Behind its end
+/// there may be more, but a file does not contain where that is.
 fn ticks_elsewhere(raw: &RawProfile<'_>, rows: &NodeRows) -> u64 {
     let is_before = |row: usize, line: u32| {
         let call = &raw.calls[raw.nodes[row].call as usize];

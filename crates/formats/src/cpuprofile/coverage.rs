@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_said() {
+    fn nonsense_is_reported() {
         let found = read("[{]", &SeenFunctions::default(), |_| None);
         assert!(found.calls.is_empty() && found.damage.is_some());
         let ours = coverage().replace("file:///a.js", "nodescope:window");

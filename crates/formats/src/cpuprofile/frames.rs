@@ -1,5 +1,5 @@
-//! Calls that V8 tells while a process is recorded, as frames of the recording. Each call becomes a frame once, and all
-//! that are new in a window together: what generated code was made from takes its place there.
+//! Calls that V8 reports while a process is recorded, as frames of the recording. Each call becomes a frame once, and
+//! all that are new in a window together: what generated code was made from takes its place there.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -57,7 +57,7 @@ enum Caller {
 /// Whose a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The function's own, as V8 says.
+    /// The function's own, as V8 reports.
     Itself,
     /// That of a function that was inlined.
     Inlined(Call<'static>),
@@ -142,7 +142,7 @@ impl Functions {
         }
     }
 
-    /// Whose a line is that V8 says is a function's.
+    /// Whose a line is that V8 attributes to a function.
     pub(super) fn owner(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> Owner {
         let url = &*call.url.0;
         if url.is_empty() || call.line == 0 || line == 0 || url.starts_with(OURS) {
@@ -177,7 +177,8 @@ impl Functions {
         }
         let Some(caller) = self.find(call, text_of) else { return false };
         let Some(layout) = self.layout(caller.0, text_of) else { return false };
-        // V8 tells the beginning of a function whose lines it does not know: those of Maglev's code, in some releases.
+        // V8 reports the beginning of a function whose lines it does not know: those of Maglev's code, in some
+        // releases.
         let is_known = line != call.line || layout.owners(line).any(|owner| owner == caller.1);
         let words: Vec<u32> = match is_known {
             true => layout.words_on(line).collect(),

@@ -1,5 +1,5 @@
 //! Shares out the samples of a node among the node itself and the functions that V8 had inlined in it. V8 counts the
-//! lines of a node for a whole window, and does not say which sample was on which. So samples are given to lines in
+//! lines of a node for a whole window, and does not record which sample was on which. So samples are given to lines in
 //! turn, each to the one that lacks most: the numbers are right at every time, within one sample. Who called an inlined
 //! function is not known where several were inlined in each other: it stands right under the node.
 

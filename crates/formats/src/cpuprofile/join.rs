@@ -1,6 +1,6 @@
 //! Joins the profiles of one recording: window after window of each thread, of several threads and processes, on one
 //! clock. Every window becomes a chunk of our own file, so that it can be written at once; together they are what one
-//! long profile would have been. So each thread's last sample waits for the next window, which tells how long it
+//! long profile would have been. So each thread's last sample waits for the next window, which shows how long it
 //! lasted.
 //!
 //! Windows overlap, and all samples between the start of one and the end of the one before are in both: they count
@@ -168,7 +168,7 @@ impl Joiner {
         self.samples
     }
 
-    /// Says what time it is: on the profiler's clock, and since 1970.
+    /// Sets the time: on the profiler's clock, and since 1970.
     pub fn set_clock(&mut self, clock_ns: u64, unix_ns: u128) {
         self.met_ns = clock_ns;
         self.to_unix_ns =
@@ -186,7 +186,7 @@ impl Joiner {
     }
 
     /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be
-    /// had: the lines of its functions tell what V8 had inlined.
+    /// had: the lines of its functions show what V8 had inlined.
     pub fn window(
         &mut self,
         text: &str,
@@ -374,7 +374,7 @@ fn frames(
     raw.calls.iter().map(|call| (!add::is_root(call)).then(|| found.next()).flatten()).collect()
 }
 
-/// A call that V8 did not inline, as far as it says.
+/// A call that V8 did not inline, as far as it reports.
 fn called<'a>(call: &'a Call<'a>) -> FrameOf<'a> {
     FrameOf { call, inlined: false }
 }

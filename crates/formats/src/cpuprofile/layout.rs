@@ -1,5 +1,5 @@
 //! Which lines of a script belong to which of its functions, and which words each function has: from the script's text
-//! and from where V8 says that functions begin and end. A text that does not fit V8's places is not believed.
+//! and from where V8 reports that functions begin and end. A text that does not fit V8's places is not believed.
 
 use std::hash::{Hash, Hasher};
 
@@ -39,7 +39,7 @@ pub(super) struct Layout {
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     start: usize,
-    /// Where V8's profiler says that it is: its parameters.
+    /// Where V8's profiler reports it: its parameters.
     place: usize,
     body: usize,
     end: usize,
@@ -169,7 +169,7 @@ pub(super) fn word_of(name: &str) -> Option<u32> {
 }
 
 /// Whose code a character is: not white space, brackets or parameters. The bracket that ends a function is its own: V8
-/// says of a function that returns nothing that it returns there.
+/// reports that a function that returns nothing returns there.
 fn owner(spots: &[Spot], open: &[usize], at: usize, unit: u16) -> Option<u32> {
     let letter = char::from_u32(unit.into()).unwrap_or('x');
     let Some((function, spot)) = open.last().map(|function| (*function, &spots[*function])) else {

@@ -1,4 +1,4 @@
-//! What a profile says, before it is understood: nodes with ids, samples that name them, and times. Chunks of
+//! What a profile contains, before it is understood: nodes with ids, samples that name them, and times. Chunks of
 //! a trace are collected here one after the other.
 
 use std::hash::{Hash, Hasher};
@@ -44,7 +44,7 @@ const CALL_COST: usize = 768;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawNode {
     pub(crate) id: u32,
-    /// The id of its parent, where the node says it.
+    /// The id of its parent, where the node has it.
     pub(crate) parent: u32,
     /// The row of its function.
     pub(crate) call: u32,

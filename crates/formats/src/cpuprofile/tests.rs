@@ -39,7 +39,7 @@ fn samples_without_times_count() {
 }
 
 #[test]
-fn what_follows_the_profile_is_said() {
+fn what_follows_the_profile_is_reported() {
     let profile = read_text(&format!(r#"{{{NODES},"samples":[2],"timeDeltas":[5]}} and more"#));
     assert_eq!(weights(&profile).len(), 1);
     assert!(profile.meta().losses.damage[0].contains("trailing characters"));
@@ -178,7 +178,7 @@ fn calls_may_come_first() {
     assert_eq!((joined.meta().start_clock_s, joined.meta().duration_ns), (Some(0.004), 32_000_000));
 }
 
-/// What V8 says of scripts and functions is not taken for words of ours, or of its own.
+/// What V8 reports of scripts and functions is not taken for words of ours, or of its own.
 #[test]
 fn strange_names_stay_what_they_are() {
     let rows = [
@@ -296,7 +296,7 @@ fn samples_on_the_lines_of_another_function_are_its_own() {
 }
 
 #[test]
-fn a_file_tells_lines_before_their_function() {
+fn a_file_shows_lines_before_their_function() {
     let profile = read_text(&inlined_window(0, 8, &[(6, 2), (2, 5), (900, 1)]));
     assert_eq!(profile.meta().losses.inlined.uncertain, 5, "where it ends is not known");
 }

@@ -1,5 +1,5 @@
 //! Folded stacks → Profile. The frames stay as they are written, the process name at the root among them:
-//! which of the first names is a process and which a function, the format does not say.
+//! which of the first names is a process and which a function, the format does not define.
 
 use std::io::Read;
 

@@ -9,7 +9,7 @@ const MOST_CUTS: usize = 4;
 const DEEPEST: usize = 64;
 
 /// Makes a text whole: where `check` finds it damaged, it is cut in front of that and its brackets are closed.
-/// Returns the sentence that says so.
+/// Returns a sentence about the damage.
 pub(crate) fn mend(
     text: &mut String,
     check: impl Fn(&str) -> serde_json::Result<()>,

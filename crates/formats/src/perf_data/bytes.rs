@@ -13,7 +13,7 @@ impl Order {
     pub(super) const NATIVE: Self =
         if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
-    /// Told by the magic word.
+    /// From the magic word.
     pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
         match first_bytes.first_chunk()? {
             b"PERFILE2" => Some(Self::Little),

@@ -41,7 +41,7 @@ impl Compressed {
     pub(super) fn finish(&mut self) -> &mut Vec<u8> {
         if self.decoder.is_some() {
             self.carry.extend_from_slice(&LAST_BLOCK);
-            // A frame that is damaged at its end was damaged before, and that was said.
+            // A frame that is damaged at its end was damaged before, and that was reported.
             let _ = self.decode();
         }
         &mut self.plain

@@ -7,10 +7,10 @@ use trace::{
 };
 
 use super::attributes::{Attribute, Attributes, part};
+use super::batches::{Message, each_record};
 use super::bytes::{Bytes, Order, until_nul};
 use super::features::{self, Feature};
 use super::sample::{self, Lists, context_of};
-use super::tell::{Told, each_record};
 
 /// The records that we read; perf's user-space ones start at 64.
 pub(super) mod kind {
@@ -84,7 +84,7 @@ impl Events {
         self.attributes.len() == 0
     }
 
-    /// Learns what a record of perf's own says of events and their ids.
+    /// Learns what a record of perf's own contains about events and their ids.
     pub(super) fn learn(&mut self, record: &Record<'_>) -> Option<()> {
         let mut body = record.body;
         match record.kind {
@@ -112,7 +112,7 @@ impl Events {
         });
     }
 
-    /// When a record happened; 0 where it does not say.
+    /// When a record happened; 0 where it has no time.
     #[inline]
     pub(super) fn time_of(&self, record: &Record<'_>) -> u64 {
         let Some(first) = self.attributes.first() else { return 0 };
@@ -178,13 +178,15 @@ impl<'a> Deliver<'a> {
     }
 
     /// Takes what the reader sends; returns memory that is free again.
-    pub(super) fn take(&mut self, told: Told) -> Option<Vec<u8>> {
-        match told {
-            Told::Order(order) => self.events.order = order,
-            Told::Attribute { attribute, ids } => self.add_attribute(&attribute, &ids),
-            Told::Feature(number, bytes) => self.feature(number, self.events.order.bytes(&bytes)),
-            Told::Damage(sentence) => self.sink.damage(sentence),
-            Told::Records(bytes) => {
+    pub(super) fn take(&mut self, message: Message) -> Option<Vec<u8>> {
+        match message {
+            Message::Order(order) => self.events.order = order,
+            Message::Attribute { attribute, ids } => self.add_attribute(&attribute, &ids),
+            Message::Feature(number, bytes) => {
+                self.feature(number, self.events.order.bytes(&bytes));
+            }
+            Message::Damage(sentence) => self.sink.damage(sentence),
+            Message::Records(bytes) => {
                 each_record(self.events.order, &bytes, |record| self.record(record));
                 return Some(bytes);
             }
@@ -194,12 +196,12 @@ impl<'a> Deliver<'a> {
 
     fn add_attribute(&mut self, attribute: &[u8], ids: &[u8]) {
         match self.events.attributes.add(self.events.order, attribute, ids) {
-            Some(row) => self.tell_event(row),
+            Some(row) => self.report_event(row),
             None => self.short += 1,
         }
     }
 
-    fn tell_event(&mut self, row: u32) {
+    fn report_event(&mut self, row: u32) {
         if let Some((attribute, name)) = self.events.attributes.name_of(row) {
             self.sink.event(&attribute.event(row, &name));
         }
@@ -216,7 +218,7 @@ impl<'a> Deliver<'a> {
         }
     }
 
-    /// Says how many records could not be read.
+    /// Reports how many records could not be read.
     pub(super) fn finish(&mut self) {
         if self.short > 0 {
             self.sink.damage(format!("{} records are shorter than they should be", self.short));
@@ -283,7 +285,7 @@ impl<'a> Deliver<'a> {
             let _flags = body.u32()?;
         }
         let path = until_nul(body.rest());
-        // What a guest maps says nothing of this machine's addresses.
+        // The mappings of a guest do not concern this machine's addresses.
         if context_of(misc) == Context::Elsewhere && misc & 7 != 0 {
             return Some(());
         }
@@ -301,7 +303,7 @@ impl<'a> Deliver<'a> {
         Some(())
     }
 
-    /// A record that perf itself wrote: what it says holds for the whole recording.
+    /// A record that perf itself wrote: it holds for the whole recording.
     fn side_record(&mut self, record: &Record<'_>) -> Option<()> {
         let Record { kind, misc, mut body } = *record;
         match kind {
@@ -314,7 +316,7 @@ impl<'a> Deliver<'a> {
                 if what == UPDATE_NAME
                     && let Some(row) = self.events.attributes.rename(id, until_nul(body.rest()))
                 {
-                    self.tell_event(row);
+                    self.report_event(row);
                 }
             }
             kind::BUILD_ID => {
@@ -380,7 +382,7 @@ impl<'a> Deliver<'a> {
         Some(())
     }
 
-    /// One of the things that perf tells beside the records.
+    /// One of the things that perf writes beside the records.
     fn feature(&mut self, number: u32, bytes: Bytes<'_>) {
         match features::parse(number, bytes) {
             Some(Feature::About(about)) => self.sink.about(&about),
@@ -398,7 +400,7 @@ impl<'a> Deliver<'a> {
                 features::events(bytes, |row, name, _| {
                     if (row as usize) < known {
                         self.events.attributes.rename_row(row, name);
-                        self.tell_event(row);
+                        self.report_event(row);
                     }
                 });
             }

@@ -120,7 +120,7 @@ pub(super) enum Next {
     End,
     /// The stream is over, inside a record.
     CutOff,
-    /// No record can be as short as its size says.
+    /// No record can be as short as its size field claims.
     Nonsense,
 }
 

@@ -3,10 +3,10 @@
 
 use trace::Sink;
 
+use super::batches::each_record;
 use super::bytes::Order;
 use super::deliver::{Deliver, Kept, Record, kind};
 use super::rounds::Rounds;
-use super::tell::each_record;
 
 /// What is known of the events of a recording that is being made here.
 pub struct Live {
@@ -54,7 +54,7 @@ impl InOrder {
     }
 
     /// Hands over everything up to a time: nothing older is expected any more.
-    pub fn tell_until(&mut self, time_ns: u64, sink: &mut dyn Sink) {
+    pub fn flush_until(&mut self, time_ns: u64, sink: &mut dyn Sink) {
         let Self { live, waiting } = self;
         waiting.flush_until(time_ns, |record| live.take(record, sink));
     }

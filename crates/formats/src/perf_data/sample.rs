@@ -1,11 +1,11 @@
-//! One sample: which parts stand in it, and in which order, is told by its event.
+//! One sample. Its event determines which parts stand in it, and in which order.
 
 use trace::{Address, AwaitEnd, Awaits, Context, Registers, Sample};
 
 use super::attributes::{Attribute, BRANCH_HW_INDEX, part};
 use super::bytes::{Bytes, Order};
 
-/// Addresses from here on are no addresses: they say whose the next ones are.
+/// Addresses from here on are no addresses: they mark whose the next ones are.
 const CONTEXT_MAX: u64 = -4095i64 as u64;
 const CONTEXT_KERNEL: u64 = -128i64 as u64;
 const CONTEXT_USER: u64 = -512i64 as u64;
@@ -40,7 +40,7 @@ pub(super) struct Lists {
     awaiters: Vec<u32>,
 }
 
-/// Whose code runs, as a record's flags tell it.
+/// Whose code runs, as a record's flags give it.
 pub(super) fn context_of(misc: u16) -> Context {
     match misc & 7 {
         1 => Context::Kernel,
@@ -72,7 +72,7 @@ pub(super) fn time_of(attribute: &Attribute, mut body: Bytes<'_>) -> Option<u64>
     if attribute.has(part::TIME) { body.u64() } else { None }
 }
 
-/// Reads a sample; `None` when it is shorter than its event says.
+/// Reads a sample; `None` when it is shorter than its event requires.
 pub(super) fn parse<'a>(
     order: Order,
     (event, attribute): (u32, &Attribute),

@@ -2,7 +2,7 @@
 
 use profile::Meta;
 
-/// Takes over what the comments say of the recording.
+/// Takes over what the comments contain about the recording.
 pub(super) fn apply(comments: &[Vec<u8>], meta: &mut Meta) {
     for comment in comments {
         let text = String::from_utf8_lossy(comment);

@@ -1,6 +1,6 @@
 //! A line of a call chain in `perf script` text: `address symbol+0xoffset (module)`.
 
-/// A frame as the line says it.
+/// A frame as the line has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameWords<'a> {
     pub(super) address: u64,
@@ -81,7 +81,7 @@ fn without_offset(name: &[u8]) -> &[u8] {
 }
 
 /// Reads the source line that `-F +srcline` prints under a frame: two blanks, then `file:line`. Addresses in
-/// brackets (`libc.so.6[27b25]`) say nothing.
+/// brackets (`libc.so.6[27b25]`) mean nothing.
 pub(super) fn parse_source_line(line: &[u8]) -> Option<SourceLine<'_>> {
     let words = line.strip_prefix(b"  ").filter(|words| !words.starts_with(b" "))?.trim_ascii_end();
     if words.ends_with(b"]") && memchr::memchr(b'[', words).is_some() {
@@ -92,7 +92,7 @@ pub(super) fn parse_source_line(line: &[u8]) -> Option<SourceLine<'_>> {
     (colon > 0).then(|| SourceLine::At(&words[..colon], line))
 }
 
-/// What a source line says.
+/// The content of a source line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SourceLine<'a> {
     /// File and line.

@@ -13,7 +13,7 @@ pub(super) struct Header<'a> {
     pub(super) rest: &'a [u8],
 }
 
-/// Who ran, as the line says it.
+/// Who ran, as the line has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadWords<'a> {
     pub(super) comm: &'a [u8],
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn other_records_are_told_apart() {
+    fn other_records_are_distinguished() {
         let line = b"node 12/12 [000] 7.000000: PERF_RECORD_MMAP2 12/12: [0x40(0x10) @ 0 08:01 1 1]: r-xp /usr/bin/node";
         assert_eq!(parse(line).unwrap().record(), Some("PERF_RECORD_MMAP2"));
     }

@@ -14,7 +14,7 @@ pub(super) enum Meaning {
     Frame(u32),
     /// A row of the reader's source lines: where the frame above it stands.
     SourceLine(u32),
-    /// A line that is known to say nothing.
+    /// A line that is known to have no content.
     Nothing,
     /// Not understood.
     Unknown,

@@ -71,7 +71,7 @@ impl Merger {
     }
 
     /// The next chunk of the input, if it is here. A first time of 0 may be one of `--deltatime`, which only
-    /// the whole input can tell: then everything waits for the end.
+    /// the whole input can show: then everything waits for the end.
     fn next_in_turn(&self, joined: &Joined) -> Option<Part> {
         let mut arrived = self.arrived();
         let first = arrived.first_entry().filter(|first| *first.key() == joined.parts)?;

@@ -25,7 +25,7 @@ const KNOWN_COST: usize = 64;
 const MOST_TYPES: usize = 64;
 
 /// Whether bytes are a profile.proto: whole fields of the known numbers and kinds, a sample type first or soon,
-/// and what is said of sizes fits. Text and other binaries fail within a few fields.
+/// and all sizes fit. Text and other binaries fail within a few fields.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
     let mut fields = Fields::of(first_bytes);
     let (mut seen, mut sample_types, mut tables) = (0u32, 0u32, 0u32);
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
     }
 
     fn thread(&mut self, message: &'a [u8]) -> ThreadId {
-        // Labels stand together, so what is between the first and the last tells a thread from another.
+        // Labels stand together, so what is between the first and the last identifies a thread.
         let labels = labels_of(message);
         if let Some(id) = self.threads.get(labels) {
             return *id;

@@ -16,7 +16,7 @@ pub(super) struct Line<'a> {
     pub(super) is_whole: bool,
 }
 
-/// Hands each line to `take`. A stream that breaks ends there; the sentence that says so is returned.
+/// Hands each line to `take`. A stream that breaks ends there; a sentence about that is returned.
 pub(super) fn each_line(input: impl Read, mut take: impl FnMut(Line<'_>)) -> Option<String> {
     let mut input = BufReader::with_capacity(1 << 20, input);
     let mut kept = Vec::new();

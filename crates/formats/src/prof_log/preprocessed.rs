@@ -16,7 +16,7 @@ use super::states::{NEWEST, state};
 use super::ticks::Ticks;
 use crate::json::LongStrings;
 
-/// Reads the JSON. The input never fails: what cannot be understood is told in the profile's losses.
+/// Reads the JSON. The input never fails: what cannot be understood is reported in the profile's losses.
 pub fn read(input: impl Read, budget: &Budget) -> Profile {
     let ticks = Ticks::new("V8 --prof log, preprocessed", budget);
     let mut reader = Reader { ticks, code: Vec::new() };

@@ -1,5 +1,5 @@
 //! Follows a log line by line: keeps the map of code, and turns ticks into stacks with what stands there at
-//! that moment. Events that say nothing of time or code are passed over.
+//! that moment. Events that concern neither time nor code are ignored.
 
 use memchr::memmem;
 use naming::addresses::{Library, LibraryNamer};
@@ -160,7 +160,7 @@ impl Reader {
         let state = state(self.version, fields.number()?);
         self.frames.clear();
         let mut lost = 0;
-        // In a callback the pc may be anywhere below it; the callback's own address says which one it is.
+        // In a callback the pc may be anywhere below it; the callback's own address shows which one it is.
         let mut previous = if is_external { top } else { pc };
         self.push(previous);
         // A function that has not made its frame yet: its caller is only on top of the stack.

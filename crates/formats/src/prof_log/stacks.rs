@@ -145,7 +145,7 @@ impl RawStacks {
     }
 }
 
-/// What a library says of its places.
+/// What a library contains about its places.
 struct Found {
     names: FxHashMap<u64, String>,
     /// Why there are no names, where more is known than that.
@@ -153,7 +153,7 @@ struct Found {
 }
 
 impl Found {
-    /// Of a file that is not here there is nothing to say: logs are often read elsewhere.
+    /// A file that is not here is no loss to report: logs are often read elsewhere.
     fn of(namer: &dyn LibraryNamer, library: &Library, places: &[u64]) -> Self {
         let mut names = FxHashMap::default();
         let outcome = namer.name_library(library, places, &mut |row, symbol| {

@@ -2,7 +2,7 @@
 //! does not know that and shows old and new logs wrongly.
 
 /// A state that explains a tick better than its address does, as V8's CPU profiler names such states; `None`
-/// where the address says enough: JavaScript, other C++ of V8, Node and libraries.
+/// where the address is enough: JavaScript, other C++ of V8, Node and libraries.
 pub(super) type State = Option<&'static str>;
 
 const GC: State = Some("(garbage collector)");
@@ -45,7 +45,7 @@ const STATES: &[(Version, &[State])] = &[
 /// The first two numbers of V8's version.
 pub(super) type Version = (u64, u64);
 
-/// What the log does not say is taken for new.
+/// Without a version in the log, the newest is assumed.
 pub(super) const NEWEST: Version = (u64::MAX, 0);
 
 /// The state of a number, in the logs of a version of V8.

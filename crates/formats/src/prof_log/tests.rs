@@ -249,7 +249,7 @@ fn isolates_behind_a_cut_line() {
 }
 
 #[test]
-fn damage_is_told_with_its_line() {
+fn damage_is_reported_with_its_line() {
     for (lines, sentence) in [
         ("tick,0x10", "line 8 is cut off: “tick,0x10”"),
         ("tick,zz,1,0,0x0,0\n", "line 8 was not understood: “tick,zz,1,0,0x0,0”"),

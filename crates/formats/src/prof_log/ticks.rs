@@ -1,5 +1,5 @@
 //! Ticks on their way into a profile: they wait until the interval is known, because V8 may write the first
-//! ones before it says so. Shared by the log and by its JSON.
+//! ones before it logs that. Shared by the log and by its JSON.
 
 use naming::addresses::LibraryNamer;
 use naming::finish::settle_quality_with;
@@ -101,7 +101,7 @@ impl Ticks {
     }
 }
 
-/// One thread for each isolate. The log does not tell processes apart.
+/// One thread for each isolate. The log does not distinguish processes.
 fn threads(builder: &mut Builder, isolates: &[Isolate]) -> Vec<ThreadId> {
     let process = Process::default();
     let process = builder.process(process);

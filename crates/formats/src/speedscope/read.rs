@@ -72,7 +72,7 @@ struct ProfileRow<'a> {
     events: Option<&'a RawValue>,
 }
 
-/// Whether a JSON text is speedscope's: it says so, or it has both of its lists. speedscope itself writes
+/// Whether a JSON text is speedscope's: it names the schema, or it has both of its lists. speedscope itself writes
 /// the address of the schema at the very end.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
     let has = |word: &str| memchr::memmem::find(first_bytes, word.as_bytes()).is_some();
@@ -113,7 +113,7 @@ struct Reader {
     other_damage: u64,
 }
 
-/// How many sentences say what could not be read: a file may hold millions of broken profiles.
+/// How many sentences report what could not be read: a file may hold millions of broken profiles.
 const MOST_SENTENCES: usize = 8;
 
 impl Reader {
@@ -141,7 +141,7 @@ impl Reader {
         if let Some(list) = file.profiles {
             let read = each(list, &self.budget.clone(), |text: &RawValue| {
                 if !text.get().starts_with('{') {
-                    self.say(|| "a profile is not an object".into());
+                    self.report_damage(|| "a profile is not an object".into());
                     return;
                 }
                 match serde_json::from_str::<ProfileRow<'_>>(text.get()) {
@@ -159,11 +159,11 @@ impl Reader {
 
     fn note(&mut self, read: serde_json::Result<()>, what: &str) {
         if let Err(error) = read {
-            self.say(|| format!("{what} could not be read to the end: {error}"));
+            self.report_damage(|| format!("{what} could not be read to the end: {error}"));
         }
     }
 
-    fn say(&mut self, sentence: impl FnOnce() -> String) {
+    fn report_damage(&mut self, sentence: impl FnOnce() -> String) {
         let damage = &mut self.builder.meta().losses.damage;
         if damage.len() < MOST_SENTENCES {
             damage.push(sentence());
@@ -264,7 +264,9 @@ impl Reader {
         pass(&mut self.builder, open.top(), now, row.end_value.max(now));
         self.misfits += open.misfits;
         if open.left_open() > 0 {
-            self.say(|| format!("{} frames of “{}” are never closed", open.left_open(), row.name));
+            self.report_damage(|| {
+                format!("{} frames of “{}” are never closed", open.left_open(), row.name)
+            });
         }
     }
 

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_told_by_its_colour() {
+    fn colours_show_whose_code_it_is() {
         let fill = |category, name| Colors::Js.fill(category, name, false);
         let is_between = |color: [u8; 3], [from, to]: Shades| {
             (0..3)

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_says_who_and_how_long() {
+    fn a_title_names_who_and_how_long() {
         let profile = profile(&Spec::of(&[("a", 1), ("b", 2)]));
         let weights = weigh(&profile, &Selection::default());
         assert_eq!(
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_say_what_is_left_out() {
+    fn facts_name_what_is_left_out() {
         let profile = profile(&Spec::of(&[("a", 1), ("b", 2)]));
         let selection = Selection {
             range_ns: Some(5 * SECOND_NS..u64::MAX),

@@ -20,7 +20,7 @@ const BETWEEN_ITEMS: f64 = 14.0;
 /// Facts that would need more lines are left out.
 const MOST_LINES: usize = 3;
 
-/// What the head says.
+/// The content of the head.
 pub(super) struct Head {
     pub(super) title: String,
     pub(super) facts: Vec<String>,

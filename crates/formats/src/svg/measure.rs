@@ -39,7 +39,7 @@ impl Measure {
         };
         match lane.unit {
             Unit::Count => samples,
-            // One event a sample: its own name says more.
+            // One event a sample: its own name means more.
             Unit::Event if weights.total == weights.samples => {
                 weight(event_name(profile.text(lane.name)), 1)
             }

@@ -47,7 +47,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("version", Kind::Version),
 ];
 
-/// Reads the events that matter; says what is wrong with the text.
+/// Reads the events that matter; returns what is wrong with the text.
 pub(super) fn read<'a>(text: &'a str, budget: &Budget) -> (Vec<Event<'a>>, Option<String>) {
     let mut events = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -159,7 +159,7 @@ pub(super) fn read_name(event: &Event<'_>) -> Option<String> {
     Some(arguments.name?.0.into_owned())
 }
 
-/// Adds what an event knows of a profile; says what is wrong with it.
+/// Adds what an event knows of a profile; returns what is wrong with it.
 pub(super) fn read_chunk<'a>(event: &Event<'a>, raw: &mut RawProfile<'a>) -> Option<String> {
     let mut deserializer = serde_json::Deserializer::from_str(event.arguments);
     let read = ChunkSeed(raw).deserialize(&mut deserializer);

@@ -1,4 +1,4 @@
-//! What a target tells while it is recorded: windows, answers to calls, and threads that begin and end.
+//! What a target sends while it is recorded: windows, answers to calls, and threads that begin and end.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-// Closes the inspector by itself unless it is told not to: the program that opened it may be killed. The timer does not
+// Closes the inspector by itself unless it is renewed: the program that opened it may be killed. The timer does not
 // keep the process alive. A client that is connected and does not answer, because it is stopped, would make Node wait
 // for ever when it closes: as long as a connection stands, the guard waits. An inspector that was opened anew since
 // then has another address, and is not ours to close.

@@ -46,7 +46,7 @@ pub(super) struct OpenInspector {
 }
 
 impl OpenInspector {
-    /// The inspector of a process, opened for that time if need be: the recipient is told before.
+    /// The inspector of a process, opened for that time if need be: the recipient is informed before.
     pub(super) fn of(
         pid: u32,
         opening: &Opening,
@@ -57,7 +57,7 @@ impl OpenInspector {
             return Ok(Self { port, cleanup: Cell::default(), is_left: false });
         }
         InspectorPort::could_open(pid, opening)?;
-        recipient.tell(News::Opening { pid, time });
+        recipient.receive(News::Opening { pid, time });
         let cleanup = CleanupProcess::start(pid);
         match InspectorPort::open(pid, opening) {
             // Another client may have opened it meanwhile.
@@ -115,7 +115,7 @@ impl Drop for OpenInspector {
 }
 
 /// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be
-/// taken back, until the target has a timer that does the same. The end of its input tells it that we have ended.
+/// taken back, until the target has a timer that does the same. The end of its input means that we have ended.
 struct CleanupProcess {
     child: Child,
 }
@@ -140,7 +140,7 @@ impl CleanupProcess {
 }
 
 impl Drop for CleanupProcess {
-    /// Tells it that nothing is left to be done. A failure here means that it has ended already.
+    /// Signals that nothing is left to be done. A failure here means that it has ended already.
     fn drop(&mut self) {
         if let Some(mut input) = self.child.stdin.take() {
             let _ = input.write_all(&Message::Released.encode());
@@ -168,7 +168,7 @@ pub fn close_inspector() {
 
 /// Closes an inspector that opens too late, because a signal cannot be taken back; whether it did.
 fn close_late(pid: u32, recipient: &mut dyn Recipient) -> bool {
-    recipient.tell(News::OpensLate { pid });
+    recipient.receive(News::OpensLate { pid });
     close_when_open(pid, LATE, || recipient.wants_end())
 }
 

@@ -1,5 +1,6 @@
-//! Makes chunks of our own file of what the inspector tells, at once: after `kill -9` a recording has all but the last
-//! window. Each chunk also has what recording cost so far, the CPU time that the targets used, and what is missing.
+//! Makes chunks of our own file of what the inspector reports, at once: after `kill -9` a recording has all but the
+//! last window. Each chunk also has what recording cost so far, the CPU time that the targets used, and what is
+//! missing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Notes what a process says of itself: the whole recording takes the clock of the first one.
+    /// Notes what a process reports about itself: the whole recording takes the clock of the first one.
     pub(super) fn meet(&mut self, process: &TargetProcess) {
         self.cpu.end_visit();
         let identity = process.identity();
@@ -101,14 +102,14 @@ impl<'a> Collector<'a> {
                 Piece::Loss(sentence) => self.losses.push(sentence),
             }
         }
-        self.recipient.tell(News::Samples(self.joiner.samples()));
+        self.recipient.receive(News::Samples(self.joiner.samples()));
         Ok(())
     }
 
     fn take_window(&mut self, window: &Window, process: &TargetProcess) -> Result<(), Error> {
         let Window { thread, profile, memory_bytes } = window;
         self.cost.add(&Cost { memory_bytes: *memory_bytes as u64, ..Cost::default() });
-        self.say_so_far();
+        self.note_state();
         let text_of = |url: &str| scripts::text(process.root(), url, scripts::LONGEST_FOR_LINES);
         let whose = process.thread(thread);
         let chunk = self.joiner.window(profile, &whose, text_of);
@@ -119,7 +120,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Puts into the next chunk what recording cost by now, and what is missing.
-    fn say_so_far(&mut self) {
+    fn note_state(&mut self) {
         let (losses, cost, cpu_ns) =
             (std::mem::take(&mut self.losses), self.cost, self.cpu.total_ns());
         let meta = self.joiner.meta();
@@ -147,8 +148,8 @@ impl<'a> Collector<'a> {
         self.recipient.wants_end()
     }
 
-    pub(super) fn tell(&mut self, news: News<'_>) {
-        self.recipient.tell(news);
+    pub(super) fn report(&mut self, news: News<'_>) {
+        self.recipient.receive(news);
     }
 
     pub(super) fn recipient(&mut self) -> &mut dyn Recipient {
@@ -164,12 +165,12 @@ impl<'a> Collector<'a> {
     }
 
     fn hand_over(&mut self, chunk: io::Result<Vec<u8>>) -> Result<(), Error> {
-        self.recipient.tell(News::Chunk(&chunk.map_err(Error::Chunk)?));
+        self.recipient.receive(News::Chunk(&chunk.map_err(Error::Chunk)?));
         Ok(())
     }
 }
 
-/// Applies source maps to functions when they first appear, and tells their packages. What is known of scripts and
+/// Applies source maps to functions when they first appear, and finds their packages. What is known of scripts and
 /// packages is kept for the next ones.
 fn originals(roots: BTreeMap<u32, PathBuf>, uses_maps: bool, own: OwnNames) -> Original {
     let mut known = KnownScripts::growing();

@@ -38,7 +38,7 @@ pub(super) struct CpuTime {
 }
 
 impl CpuTime {
-    /// A process says what it has used so far. All of its threads tell the same clock.
+    /// Notes what a process has used so far. All of its threads report the same clock.
     pub(super) fn note(&mut self, now_ms: f64) {
         let (_, last_ms) = self.visit_ms.get_or_insert((now_ms, now_ms));
         *last_ms = last_ms.max(now_ms);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_are_told_by_their_moments() {
+    fn stalls_are_distinguished_by_their_moments() {
         let stall = |moment| Stall {
             moment,
             begin_ms: 2.0,

@@ -7,7 +7,7 @@ use super::Error;
 /// What takes the chunks of a session.
 pub trait Recipient {
     /// Takes news. Chunks come in the order of the file.
-    fn tell(&mut self, news: News<'_>);
+    fn receive(&mut self, news: News<'_>);
 
     /// Whether the session has to end: it is asked every 50 ms.
     fn wants_end(&self) -> bool;

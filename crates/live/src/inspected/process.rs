@@ -1,5 +1,5 @@
 //! What is recorded: a process of this machine with what is known of it from outside, or a target at an address. Its
-//! inspector tells the rest.
+//! inspector provides the rest.
 
 use std::path::{Path, PathBuf};
 

@@ -34,7 +34,7 @@ pub(super) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Records for as long as it was wanted. Says whether the target can be visited again.
+    /// Records for as long as it was wanted. Returns whether the target can be visited again.
     pub(super) fn run(&self, collector: &mut Collector<'_>) -> Result<bool, Error> {
         let process = match self.place {
             Place::Address(address) => return self.record(&|| connect(address), None, collector),
@@ -50,7 +50,7 @@ impl Visit<'_> {
             opened.disown();
         }
         if let Some(port) = opened.leave() {
-            collector.tell(News::StillOpen { pid: process.pid, port });
+            collector.report(News::StillOpen { pid: process.pid, port });
         }
         recorded
     }
@@ -71,7 +71,7 @@ impl Visit<'_> {
         }
         collector.meet(&process);
         let heap_bytes = process.identity().heap_bytes;
-        collector.tell(News::Starting(Start {
+        collector.report(News::Starting(Start {
             name: process.name(),
             pid: process.pid(),
             time: self.stay,
@@ -126,7 +126,7 @@ impl Visit<'_> {
         recorder.finish(patience).map_err(explained)
     }
 
-    /// What is told of how it ended; whether the target can be visited again.
+    /// Notes how it ended. Returns whether the target can be visited again.
     fn note_end(
         &self,
         ended: Result<(), Error>,
@@ -138,7 +138,7 @@ impl Visit<'_> {
         match (ended, ending) {
             (Ok(()), Ending::NotYet) => return Ok(true),
             (_, Ending::Exiting | Ending::Gone) if !collector.is_empty() => match self.is_only {
-                true => collector.tell(News::Ended { name, pid }),
+                true => collector.report(News::Ended { name, pid }),
                 false => collector.note(format!("{name} (pid {pid}) ended while it was recorded")),
             },
             (Ok(()), _) => {}

@@ -1,5 +1,5 @@
 //! The CPU time that the recorded processes used, as the kernel counts it: what samples should add up to. perf itself
-//! does not say what it did not see.
+//! does not report what it did not see.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Account {
 
     /// Looks at a process. One that was not there before has begun meanwhile.
     pub(super) fn look(&mut self, pid: u32) {
-        // A process that has ended tells nothing any more: what it said last counts.
+        // A process that has ended has no times any more: the last ones count.
         let Some(now) = proc::times(pid) else { return };
         let (start, last) = self.processes.entry(pid).or_default();
         if now.born == start.born || start.born == 0 {

@@ -78,7 +78,7 @@ pub struct Wait {
 /// The stacks that were walked.
 #[derive(Debug, Default)]
 pub(super) struct Asleep {
-    /// The system calls whose names were told.
+    /// The system calls whose names were recorded.
     calls: BTreeSet<u32>,
     /// Stacks that were walked, by their numbers.
     chains: BTreeMap<u64, Vec<Address>>,

@@ -1,5 +1,6 @@
 //! What is read beside the samples: which processes there are by now, their perf maps, their event loops, the CPU time
-//! that they used, and where their files are. All of it is gathered while they live: afterwards nothing can tell it.
+//! that they used, and where their files are. All of it is gathered while they live: afterwards nothing knows it any
+//! more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -96,7 +97,7 @@ impl Beside {
     /// Looks at everything that it is time for; appends what belongs into the recording.
     pub(super) fn look(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let now = Instant::now();
-        // First: what is told below is the sum of it.
+        // First: what is reported below is the sum of it.
         if now >= self.next_account || is_last {
             self.next_account = now + ACCOUNT_PAUSE;
             self.account();
@@ -134,8 +135,8 @@ impl Beside {
         }
     }
 
-    /// Tells where names come from, as far as that is known by now.
-    pub(super) fn tell_places(&self, sources: &mut Sources) {
+    /// Notes where names come from, as far as that is known by now.
+    pub(super) fn note_places(&self, sources: &mut Sources) {
         let Kept { roots, programs, inner_pids, .. } = &self.kept;
         sources.inner_pids.clone_from(inner_pids);
         sources.roots.clone_from(roots);
@@ -153,9 +154,9 @@ impl Beside {
         for pid in &self.pids {
             self.owners.add(*pid, &owners::of_process(*pid));
         }
-        self.tell_facts(is_last, out);
+        self.write_facts(is_last, out);
         if is_last {
-            self.tell_not_node(out);
+            self.note_not_node(out);
         }
         if let Some(account) = &self.account {
             out.extend(own::cpu_time(&account.total()));
@@ -184,8 +185,8 @@ impl Beside {
         }
     }
 
-    /// Tells what is known of each process that is Node, and at the end once more: by then it listens on its ports.
-    fn tell_facts(&mut self, is_last: bool, out: &mut Vec<u8>) {
+    /// Writes what is known of each process that is Node, and at the end once more: by then it listens on its ports.
+    fn write_facts(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let is_open =
             |pid: &u32| self.questions.get(pid).is_none_or(|asked| *asked < MOST_QUESTIONS);
         let open: Vec<u32> = self.pids.difference(&self.known).copied().filter(is_open).collect();
@@ -209,8 +210,8 @@ impl Beside {
         }
     }
 
-    /// Where nothing was Node, one sentence says so, and no advice for Node is given.
-    fn tell_not_node(&self, out: &mut Vec<u8>) {
+    /// Where nothing was Node, one sentence reports that, and no advice for Node is given.
+    fn note_not_node(&self, out: &mut Vec<u8>) {
         let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty())
         else {
             return;
@@ -222,7 +223,7 @@ impl Beside {
     }
 }
 
-/// What is said of a program that is not Node.
+/// The sentence about a program that is not Node.
 pub fn not_node(pid: u32, program: &str) -> String {
     format!("process {pid} is {program}, not Node: only its native code can have names")
 }

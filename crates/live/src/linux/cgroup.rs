@@ -1,5 +1,5 @@
 //! Where we run inside of the target's own container, our memory counts against its limit, and the kernel may end the
-//! whole container for it. So the kernel is told to kill us first, and we do not begin where there is too little room.
+//! whole container for it. So we make the kernel kill us first, and do not begin where there is too little room.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct TooLittleRoom {
     pub left_bytes: u64,
 }
 
-/// Makes sure that a target that shares its limits with us is not ended for our memory. Says how many bytes of the
+/// Makes sure that a target that shares its limits with us is not ended for our memory. Returns how many bytes of the
 /// recording may stay in memory; `None` where nothing limits them.
 pub fn leave_room(pids: &[u32]) -> Result<Option<u64>, TooLittleRoom> {
     let group = |process: &str| fs::read_to_string(format!("/proc/{process}/cgroup")).ok();

@@ -29,7 +29,7 @@ impl Chunks {
         Self { order, namer, next: Instant::now() + PAUSE }
     }
 
-    /// Where names come from, and where generated code is told.
+    /// Where names come from, and what takes generated code.
     pub fn namer(&mut self) -> &mut GrowingNamer {
         &mut self.namer
     }
@@ -53,14 +53,14 @@ impl Chunks {
     /// The next part of the file, with all up to a time.
     pub fn until(&mut self, time_ns: u64) -> io::Result<Vec<u8>> {
         self.namer.refresh();
-        self.order.tell_until(time_ns, self.namer.sink());
+        self.order.flush_until(time_ns, self.namer.sink());
         self.namer.chunk(Some(time_ns))
     }
 
     /// The last part, with all that is left.
     pub fn finish(&mut self) -> io::Result<Vec<u8>> {
         self.namer.refresh();
-        self.order.tell_until(u64::MAX, self.namer.sink());
+        self.order.flush_until(u64::MAX, self.namer.sink());
         self.namer.chunk(None)
     }
 

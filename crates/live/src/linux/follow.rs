@@ -88,7 +88,7 @@ impl Follower {
 
     fn open(&mut self) -> Option<Box<dyn OpenFile>> {
         let mut file = Disk.open_unlinked(self.root.as_deref(), &self.map).ok()?;
-        // Another user's map is not followed; when names are looked up, it is refused once more, and that is said.
+        // Another user's map is not followed; when names are looked up, it is refused once more, and that is reported.
         let mut believed = owners::default_owners();
         believed.add(self.pid, &owners::of_process(self.pid));
         if !believed.believes(self.pid, file.as_ref()) {

@@ -17,7 +17,7 @@ use capture::{own, records, strip};
 const BODY: u64 = 4096;
 /// The head has room for the rings of this many CPUs.
 const MOST_POSITIONS: usize = 500;
-/// More than is ever waiting: what a made-up head says is not believed.
+/// More than is ever waiting: a made-up head is not believed.
 const MOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Journal {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_is_made_up_says_nothing() {
+    fn a_head_that_is_made_up_yields_nothing() {
         let writer = journal();
         for words in [[0, u64::MAX, 0], [0, 0, 0], [9, BODY, u64::MAX], [0, BODY + 800, 1]] {
             let head: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();

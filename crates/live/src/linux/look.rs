@@ -27,7 +27,7 @@ use crate::message::{
 /// In a test: whether it crashes.
 const PANIC: &str = "NODESCOPE_TEST_PANIC_IN_DUMP";
 
-/// It tells of every round, and there is not much time.
+/// It reports every round, and there is not much time.
 const PATIENCE: Patience = Patience {
     silence: Duration::from_millis(450),
     standstill: Duration::from_millis(150),
@@ -73,8 +73,8 @@ pub struct Look {
     pub was_blocked: bool,
     /// Why lookers ended before they should: that is a bug of ours.
     pub crashes: Vec<String>,
-    /// Which looker told of each thread: what the same one says later is better.
-    told_by: BTreeMap<u32, Depth>,
+    /// Which looker reported each thread: what the same one reports later is better.
+    reported_by: BTreeMap<u32, Depth>,
 }
 
 impl Seen {
@@ -91,9 +91,9 @@ impl Seen {
         let value = |wanted: u8| {
             self.chain.iter().filter(move |(kind, _)| *kind == wanted).map(|(_, value)| *value)
         };
-        let told = value(AWAITS).next()?;
+        let head = value(AWAITS).next()?;
         let rows: Option<Vec<u32>> = value(AWAITER).map(|row| u32::try_from(row).ok()).collect();
-        Some((told as u32, AwaitEnd::of(told >> 32)?, rows?))
+        Some((head as u32, AwaitEnd::of(head >> 32)?, rows?))
     }
 }
 
@@ -103,8 +103,8 @@ const AWAITER: u8 = 0x81;
 
 /// What awaits a stack, in the form of addresses.
 fn awaits_of(sample: &Sample<'_>) -> impl Iterator<Item = (u8, u64)> {
-    let told = sample.awaits.iter();
-    told.flat_map(|awaits| {
+    let awaits = sample.awaits.iter();
+    awaits.flat_map(|awaits| {
         let head = u64::from(awaits.resumed) | (awaits.end as u64) << 32;
         let rows = awaits.awaiters.iter().map(|row| (AWAITER, u64::from(*row)));
         [(AWAITS, head)].into_iter().chain(rows)
@@ -120,7 +120,7 @@ pub fn look(pid: u32, name: &str, wants_suspended: bool) -> io::Result<Look> {
     for depth in [Depth::Heap, Depth::Stacks, Depth::Nothing] {
         let (name, next_row) = (name.to_owned(), look.next_row());
         let mut looker = Looker::start(LookOrder { pid, name, depth, next_row, wants_suspended })?;
-        match looker.listen(end, &mut look)? {
+        match looker.receive(end, &mut look)? {
             Ended::Done => break,
             Ended::Silent => look.was_blocked = true,
             Ended::Crashed(cause) => look.crashes.push(cause),
@@ -138,12 +138,14 @@ impl Look {
         match message {
             Message::Frame(frame) => self.frames.push(frame),
             Message::Script(script) => self.scripts.push(script),
-            Message::Thread(seen) if *self.told_by.entry(seen.tid).or_insert(depth) == depth => {
+            Message::Thread(seen)
+                if *self.reported_by.entry(seen.tid).or_insert(depth) == depth =>
+            {
                 self.threads.insert(seen.tid, seen);
             }
             Message::Suspended(found) => self.suspended = Some(found),
             Message::Hint(hint) if !self.hints.contains(&hint) => self.hints.push(hint),
-            // What was told better before; and that it goes on was heard.
+            // What was reported better before, and signs of life: to receive them was enough.
             _ => {}
         }
     }
@@ -171,13 +173,13 @@ impl Looker {
     }
 
     /// Takes in what is sent, until there is no more.
-    fn listen(&mut self, end: Instant, look: &mut Look) -> io::Result<Ended> {
+    fn receive(&mut self, end: Instant, look: &mut Look) -> io::Result<Ended> {
         loop {
             let now = Instant::now();
             if now >= end || self.program.is_stuck() {
                 return Ok(Ended::Silent);
             }
-            let may_go_on = self.program.listen((end - now).min(Duration::from_millis(50)))?;
+            let may_go_on = self.program.receive((end - now).min(Duration::from_millis(50)))?;
             loop {
                 match self.program.next() {
                     Ok(Some(message)) => look.take(message, self.depth),
@@ -196,7 +198,8 @@ impl Looker {
     }
 }
 
-/// Looks at the threads of a process, which this program was started for. `explain` says why it may not be sampled.
+/// Looks at the threads of a process, which this program was started for. `explain` gives the reason why it may not be
+/// sampled.
 pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Result<()> {
     let Some(Message::Look(order)) = Message::read(&mut io::stdin().lock())? else { return Ok(()) };
     let pid = order.pid;
@@ -251,7 +254,7 @@ fn look_at_all(
     }
     match attach(pid) {
         Ok(mut sampler) => sample(&mut sampler, live, reader, Wanted { running, waking }),
-        // A thread that only woke up for a moment has told enough.
+        // A thread that only woke up for a moment has shown enough.
         Err(_) if running.is_empty() => Ok(()),
         Err(error) => {
             send(&Message::Hint(explain(&error)))?;
@@ -284,7 +287,7 @@ fn attach(pid: u32) -> Result<Sampler, AttachError> {
 /// The threads that are sampled.
 struct Wanted {
     running: BTreeSet<u32>,
-    /// They slept when they were looked at, but ran soon after: what they do while they run says more.
+    /// They slept when they were looked at, but ran soon after: what they do while they run shows more.
     waking: BTreeSet<u32>,
 }
 
@@ -371,7 +374,7 @@ impl Sleepers<'_> {
             match before {
                 Whereabouts::Running => return Ok(Looked::Running),
                 Whereabouts::Gone => return Ok(Looked::Done { switches: None }),
-                Whereabouts::Hidden => return self.tell_hidden(tid),
+                Whereabouts::Hidden => return self.report_hidden(tid),
                 Whereabouts::Asleep { syscall, sp, pc } => {
                     let stack = self.stack(sp);
                     // It may have run on meanwhile: then this is a mixture of two moments.
@@ -452,7 +455,7 @@ impl Sleepers<'_> {
         Ok(())
     }
 
-    fn tell_hidden(&self, tid: u32) -> io::Result<Looked> {
+    fn report_hidden(&self, tid: u32) -> io::Result<Looked> {
         let all = threads::list(self.pid)?;
         if all.iter().any(|thread| thread.tid == tid && thread.letter == 'R') {
             return Ok(Looked::Running);

@@ -6,7 +6,7 @@ use symbols::{Disk, Files, Host, ProcessMemory, RemoteMemory, Whereabouts};
 
 use super::proc;
 
-/// What a session asks beside what it is told.
+/// What a session asks beside what it gets from records.
 pub trait Machine: Host {
     /// All code that a process has mapped now, as records; nothing where it has ended.
     fn mappings(&self, pid: u32) -> Vec<u8>;

@@ -49,10 +49,10 @@ pub(super) struct Names {
     meanwhile: Vec<u8>,
 }
 
-/// A recording reports at most this many crashes: more say nothing new.
+/// A recording reports at most this many crashes: more add nothing new.
 const MOST_CRASHES: u32 = 1000;
 
-/// What a recorder says when it gives up.
+/// The sentence of a recorder that gives up.
 const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has \
     names only from a perf map";
 const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript \
@@ -126,7 +126,7 @@ impl Names {
     /// Appends what was sampled. A reader that hangs or has ended is replaced; until the next one is ready, the rings
     /// are read here, without names.
     pub(super) fn read(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
-        self.listen(sampler, out);
+        self.receive(sampler, out);
         if self.has_rings() {
             return;
         }
@@ -141,9 +141,9 @@ impl Names {
         }
     }
 
-    fn listen(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
+    fn receive(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
         let Some(reader) = &mut self.reader else { return };
-        let is_alive = reader.listen(Duration::ZERO).unwrap_or(false);
+        let is_alive = reader.receive(Duration::ZERO).unwrap_or(false);
         let is_stuck = is_alive && reader.is_stuck();
         self.take(sampler, out);
         if is_alive && !is_stuck {
@@ -180,7 +180,7 @@ impl Names {
     }
 
     /// Ends a reader: takes what it has sent, and what it had read and not sent. The thread for which it was reading
-    /// when it hung, if it did; else it has crashed, which is told.
+    /// when it hung, if it did; else it has crashed, which is reported.
     fn end(
         &mut self,
         mut reader: Reader,
@@ -258,7 +258,7 @@ impl Names {
     }
 }
 
-/// What is said when a reader has crashed.
+/// The sentence about a reader that has crashed.
 fn crashed(cause: &str) -> String {
     format!(
         "the part of nodescope that reads names has crashed ({cause}): sampling went on, for a moment without names. \
@@ -269,7 +269,7 @@ fn crashed(cause: &str) -> String {
 /// The job of a reader: reads rings. Returns when the recording is over. `unreadable` has the sentence
 /// about a process whose memory may not be read.
 pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
-    // Ctrl-C is for the recorder, which tells when it is over.
+    // Ctrl-C is for the recorder, which signals when it is over.
     sys::signals::catch_end()?;
     let mut stdin = io::stdin().lock();
     let Some(Message::Read(order)) = Message::read(&mut stdin)? else { return Ok(()) };
@@ -295,14 +295,14 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
         rounds.leave_heap();
     }
     rounds.begin(&head);
-    // The rings are ours when the recorder says so: until then it reads them.
+    // The rings are ours when the recorder sends them: until then it reads them.
     rounds.send(true)?;
     let Some(Message::Records(meanwhile)) = Message::read(&mut stdin)? else { return Ok(()) };
     rounds.learn(&meanwhile);
     name_rounds(&mut rings, &mut rounds, &mut watching, journal, pauses)
 }
 
-/// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs
+/// Reads the rings, mostly after a pause, until the recorder ends it, by the end of stdin. A wake costs
 /// more than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a
 /// program that collects all the time, at most 16 lose it at 100 ms.
 fn name_rounds(
@@ -356,7 +356,7 @@ fn name_rounds(
     }
 }
 
-/// Begins to watch, and says so when it has looked once: sampling waits for that.
+/// Begins to watch, and reports that when it has looked once: sampling waits for that.
 fn watch_early(
     pids: Vec<u32>,
     excluded_tids: &[u32],

@@ -12,7 +12,7 @@ use crate::message::Batch;
 
 /// So much is handed over at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
-/// How long it may take otherwise. A reader tells of rounds without samples, too: its silence means something.
+/// How long it may take otherwise. A reader reports rounds without samples, too: its silence means something.
 const LONGEST_PAUSE: Duration = Duration::from_millis(75);
 
 /// After how many records a reader crashes, in a test.
@@ -69,7 +69,7 @@ impl<'a> Outgoing<'a> {
                 }
             }
             Found::Trying(tid) => {
-                // The recorder is told before the read. One that has ended shows at the next round.
+                // The recorder is informed before the read. That it has ended shows at the next round.
                 self.batch.trying = *tid;
                 let _ = self.send(true);
             }

@@ -1,5 +1,5 @@
-//! A helper process that ends before it should: what it said last, and how it ended. That is a bug of ours, never the
-//! target's fault, and is reported as such.
+//! A helper process that ends before it should: what it printed last, and how it ended. That is a bug of ours, never
+//! the target's fault, and is reported as such.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 
-/// How much is kept of what it said last.
+/// How much is kept of what it printed last.
 const MOST_BYTES: usize = 64 << 10;
 
 /// For tests of what happens then: panics where a variable is set. Programs that are released do not look at it.
@@ -15,10 +15,10 @@ pub(super) fn crash_if_asked(variable: &str) {
     assert!(!cfg!(debug_assertions) || std::env::var_os(variable).is_none(), "a test wants it");
 }
 
-/// Takes what a program says on stderr, which is nothing as long as all is well.
-pub(super) struct LastWords(File);
+/// Takes what a program prints on stderr, which is nothing as long as all is well.
+pub(super) struct ErrorOutput(File);
 
-impl LastWords {
+impl ErrorOutput {
     pub(super) fn new() -> io::Result<Self> {
         sys::files::memory_file().map(Self)
     }
@@ -36,9 +36,9 @@ impl LastWords {
     }
 }
 
-/// The message of a panic and where it was; else the signal; else the first line that was said.
-fn cause(status: Option<ExitStatus>, said: &str) -> String {
-    let mut lines = said.lines();
+/// The message of a panic and where it was; else the signal; else the first line that was printed.
+fn cause(status: Option<ExitStatus>, printed: &str) -> String {
+    let mut lines = printed.lines();
     let place = lines.find_map(|line| line.split_once("panicked at ").map(|(_, place)| place));
     if let Some(place) = place {
         let message = lines.next().unwrap_or_default().trim();
@@ -46,7 +46,7 @@ fn cause(status: Option<ExitStatus>, said: &str) -> String {
     }
     match status.and_then(|status| status.signal()) {
         Some(signal) => signal_text(signal),
-        None => match said.lines().find(|line| !line.trim().is_empty()) {
+        None => match printed.lines().find(|line| !line.trim().is_empty()) {
             Some(line) => line.trim_start_matches("nodescope: ").to_owned(),
             None => {
                 let code = status.and_then(|status| status.code());
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cause_is_a_panic_or_a_signal_or_what_was_said() {
+    fn the_cause_is_a_panic_or_a_signal_or_what_was_printed() {
         let signal = |number: i32| Some(ExitStatus::from_raw(number));
         let code = |number: i32| Some(ExitStatus::from_raw(number << 8));
         let panic = "\nthread 'main' (77) panicked at crates/a/src/b.rs:91:60:\nattempt to subtract with overflow\nnote: run with\n";
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_those_of_a_program() {
-        let words = LastWords::new().expect("the kernel has memory files");
+    fn the_error_output_is_that_of_a_program() {
+        let output = ErrorOutput::new().expect("the kernel has memory files");
         let mut command = std::process::Command::new("sh");
         command
             .args(["-c", "echo nodescope: it is over >&2; exit 3"])
-            .stderr(words.stdio().expect("it is open"));
-        assert_eq!(words.cause(command.status().ok()), "it is over");
+            .stderr(output.stdio().expect("it is open"));
+        assert_eq!(output.cause(command.status().ok()), "it is over");
     }
 }

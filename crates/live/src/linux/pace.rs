@@ -51,7 +51,7 @@ impl Pace {
             return None;
         }
         self.is_fast = wanted;
-        // The samples of the other rate say nothing of the use by this one.
+        // The samples of the other rate do not show the use by this one.
         self.seen.clear();
         self.seen.push_back((now, samples));
         Some(wanted)

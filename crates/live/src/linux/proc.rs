@@ -1,4 +1,4 @@
-//! What the kernel says of a process that is recorded.
+//! What the kernel reports of a process that is recorded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ pub enum Doing {
     Running,
     /// It waits for a disk.
     WaitingForDisk,
-    /// It waits for anything else, or the kernel does not tell.
+    /// It waits for anything else, or the kernel does not report it.
     Waiting,
 }
 
@@ -129,7 +129,7 @@ pub fn whereabouts(pid: u32) -> Whereabouts {
     Whereabouts { root: root(pid).map(|(path, _)| path), deleted }
 }
 
-/// The path of a process's program, as the kernel tells it, if it was replaced on disk.
+/// The path of a process's program, as the kernel reports it, if it was replaced on disk.
 pub fn deleted_program(pid: u32) -> Option<Vec<u8>> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?.into_os_string().into_vec();
     path.ends_with(b" (deleted)").then_some(path)

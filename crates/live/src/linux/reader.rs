@@ -1,4 +1,4 @@
-//! The program that reads names, as the recorder sees it: what it is told, and what it hands over.
+//! The program that reads names, as the recorder sees it: what it gets, and what it hands over.
 
 use std::io;
 use std::process::ExitStatus;
@@ -12,19 +12,19 @@ use super::watchdog::Patience;
 use crate::job::Job;
 use crate::message::{Batch, Message, ReadOrder};
 
-/// It tells something every 80 to 150 ms.
+/// It sends something every 80 to 150 ms.
 const PATIENCE: Patience = Patience {
     silence: Duration::from_millis(250),
     standstill: Duration::from_millis(150),
     slow_disk: Duration::from_secs(2),
 };
 /// How long its last messages may take, as long as it runs: on a busy machine it may have just begun.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const LAST_MESSAGES: Duration = Duration::from_secs(10);
 
 /// The program that reads names, as the recorder sees it.
 pub(super) struct Reader {
     program: Supervised,
-    /// Whether it has said that it can begin, and whether it was told to.
+    /// Whether it has reported that it can begin, and whether it was asked to.
     pub(super) is_ready: bool,
     pub(super) has_rings: bool,
     pub(super) started: Instant,
@@ -36,12 +36,12 @@ pub(super) struct Reader {
     records: Vec<u8>,
     samples: u64,
     next_row: u32,
-    /// Why what it said cannot be understood.
+    /// Why what it sent cannot be understood.
     damage: Option<io::Error>,
 }
 
 impl Reader {
-    /// Starts one that watches loops until it is told to begin.
+    /// Starts one that watches loops until it is asked to begin.
     pub(super) fn start(sampler: &Sampler, order: ReadOrder) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
         let events = events.split(',').filter_map(|event| event.parse().ok()).collect();
@@ -62,11 +62,11 @@ impl Reader {
         })
     }
 
-    /// Tells it what is sampled.
+    /// Sends it what is sampled.
     pub(super) fn begin(&mut self, sampler: &Sampler) {
-        self.program.tell(&Message::Records(sampler.raw_head()));
+        self.program.send(&Message::Records(sampler.raw_head()));
         self.started = Instant::now();
-        self.program.hear();
+        self.program.restart_silence();
     }
 
     /// Waits until it has sent something, or has ended.
@@ -79,19 +79,19 @@ impl Reader {
         self.damage.as_ref().map_or_else(|| self.program.cause(status), ToString::to_string)
     }
 
-    /// From now on it reads the rings; what happened while nothing told it.
+    /// From now on it reads the rings; what happened while nothing reported it.
     pub(super) fn give_rings(&mut self, meanwhile: Vec<u8>) {
         self.has_rings = true;
-        self.program.tell(&Message::Records(meanwhile));
-        self.program.hear();
+        self.program.send(&Message::Records(meanwhile));
+        self.program.restart_silence();
     }
 
     /// Waits for its last messages; whether they came, and if not, whether it hangs.
     pub(super) fn finish(&mut self) -> (bool, bool) {
         self.program.close();
-        let end = Instant::now() + LAST_WORDS;
+        let end = Instant::now() + LAST_MESSAGES;
         while Instant::now() < end && !self.is_stuck() {
-            match self.listen(LONGEST_ROUND) {
+            match self.receive(LONGEST_ROUND) {
                 Ok(true) => {}
                 // It may still write what is not read.
                 Ok(false) if self.damage.is_some() => return (false, false),
@@ -112,8 +112,8 @@ impl Reader {
     }
 
     /// Takes in what was sent; whether there may be more.
-    pub(super) fn listen(&mut self, most: Duration) -> io::Result<bool> {
-        let may_go_on = self.program.listen(most)?;
+    pub(super) fn receive(&mut self, most: Duration) -> io::Result<bool> {
+        let may_go_on = self.program.receive(most)?;
         self.accept();
         Ok(may_go_on && self.damage.is_none())
     }
@@ -136,13 +136,13 @@ impl Reader {
         self.is_ready = true;
     }
 
-    /// Appends what it has handed over; tells how many samples that has, and the number of the next frame.
+    /// Appends what it has handed over; returns how many samples that has, and the number of the next frame.
     pub(super) fn take(&mut self, out: &mut Vec<u8>) -> (u64, u32) {
         out.append(&mut self.records);
         (std::mem::take(&mut self.samples), self.next_row)
     }
 
-    /// Whether it hangs. One that waits for the rings has nothing to tell.
+    /// Whether it hangs. One that waits for the rings has nothing to send.
     pub(super) fn is_stuck(&mut self) -> bool {
         (self.has_rings || !self.is_ready) && self.program.is_stuck()
     }

@@ -75,7 +75,7 @@ impl<'a> Rounds<'a> {
         self.walker.leave_heap();
     }
 
-    /// Takes what comes before all samples, as [`capture::Sampler::raw_head`] tells it, and prepares for them.
+    /// Takes what comes before all samples, as [`capture::Sampler::raw_head`] gives it, and prepares for them.
     pub fn begin(&mut self, head: &[u8]) {
         self.live.take(head, &mut self.walker);
         self.walker.prepare();
@@ -133,7 +133,7 @@ impl<'a> Rounds<'a> {
             self.asleep.walk(stack, &mut self.walker, &mut out);
             let mut chain = self.out.borrow_mut().take_slept();
             if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
-                // V8 maps a copy of its builtins without telling.
+                // V8 maps a copy of its builtins without an event.
                 let mappings = self.machine.mappings(stack.pid);
                 records(&mappings).for_each(|(_, record)| self.live.take(record, &mut self.walker));
                 self.out.borrow_mut().append(&mappings);

@@ -91,7 +91,7 @@ impl Session {
         self.sampler.samples()
     }
 
-    /// Begins. `all_pids` tells the processes and those that they have started by now.
+    /// Begins. `all_pids` lists the processes and those that they have started by now.
     pub fn begin(
         &mut self,
         targets: Targets<'_>,
@@ -112,7 +112,7 @@ impl Session {
         self.names.begin(&self.sampler);
         let first = targets.pids.first().copied().filter(|_| !targets.is_system);
         let beside = Beside::new(first, all_pids(), account, !self.names.is_reading());
-        beside.tell_places(self.chunks.namer().sources());
+        beside.note_places(self.chunks.namer().sources());
         self.chunks.take(&head);
         self.beside = Some(beside);
         self.pace = self.sampler.has_fast().then(|| Pace::new(Instant::now()));
@@ -145,7 +145,7 @@ impl Session {
         if let Some(beside) = &mut self.beside {
             beside.learn(out);
             beside.follow(is_last, self.chunks.namer());
-            beside.tell_places(self.chunks.namer().sources());
+            beside.note_places(self.chunks.namer().sources());
         }
         self.chunks.take(out);
         match is_last {
@@ -160,7 +160,7 @@ impl Session {
         self.beside.as_ref().map(Beside::roots).cloned().unwrap_or_default()
     }
 
-    /// Says something in the recording's losses.
+    /// Adds a sentence to the recording's losses.
     pub fn note(&mut self, sentence: &str) {
         self.chunks.namer().note(sentence);
     }

@@ -1,4 +1,4 @@
-//! A helper process, as the process that started it sees it: how it is started, what it says, whether it hangs, and
+//! A helper process, as the process that started it sees it: how it is started, what it sends, whether it hangs, and
 //! how it ends.
 
 use std::io::{self, Read, Write};
@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::own_process::LastWords;
+use super::own_process::ErrorOutput;
 use super::watchdog::{Patience, Watchdog};
 use crate::job::Job;
 use crate::message::{Incoming, Message};
@@ -21,16 +21,16 @@ pub(super) struct Supervised {
     /// Its end is the end of the work.
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
-    last_words: Option<LastWords>,
+    error_output: Option<ErrorOutput>,
     watchdog: Watchdog,
     incoming: Incoming,
 }
 
 impl Supervised {
-    /// Starts one, and tells it what it has to do.
+    /// Starts one, and sends it what it has to do.
     pub(super) fn start(job: &Job, order: &Message, patience: Patience) -> io::Result<Self> {
-        let last_words = LastWords::new().ok();
-        let stderr = last_words.as_ref().and_then(|words| words.stdio().ok());
+        let error_output = ErrorOutput::new().ok();
+        let stderr = error_output.as_ref().and_then(|output| output.stdio().ok());
         let mut child = job
             .command()?
             .stdin(Stdio::piped())
@@ -43,19 +43,19 @@ impl Supervised {
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let watchdog = Watchdog::new(child.id(), patience);
         let incoming = Incoming::default();
-        let mut started = Self { child, stdin, stdout, last_words, watchdog, incoming };
-        started.tell(order);
+        let mut started = Self { child, stdin, stdout, error_output, watchdog, incoming };
+        started.send(order);
         Ok(started)
     }
 
-    /// Tells it something. One that has ended is found out when it is listened to.
-    pub(super) fn tell(&mut self, message: &Message) {
+    /// Sends it a message. That it has ended is found out when its output is read.
+    pub(super) fn send(&mut self, message: &Message) {
         if let Some(stdin) = &mut self.stdin {
             let _ = stdin.write_all(&message.encode());
         }
     }
 
-    /// Nothing more will be said to it.
+    /// Nothing more will be sent to it.
     pub(super) fn close(&mut self) {
         self.stdin = None;
     }
@@ -67,14 +67,14 @@ impl Supervised {
     }
 
     /// Takes in what was sent; whether there may be more.
-    pub(super) fn listen(&mut self, most: Duration) -> io::Result<bool> {
+    pub(super) fn receive(&mut self, most: Duration) -> io::Result<bool> {
         if !sys::perf::wait(&[self.stdout.as_raw_fd()], most)? {
             return Ok(true);
         }
         let mut piece = [0; 1 << 16];
         let read = self.stdout.read(&mut piece)?;
         self.incoming.push(piece.get(..read).unwrap_or_default());
-        self.watchdog.hear();
+        self.watchdog.restart_silence();
         Ok(read > 0)
     }
 
@@ -84,8 +84,8 @@ impl Supervised {
     }
 
     /// Its silence counts from now on.
-    pub(super) fn hear(&mut self) {
-        self.watchdog.hear();
+    pub(super) fn restart_silence(&mut self) {
+        self.watchdog.restart_silence();
     }
 
     /// Whether it hangs.
@@ -104,13 +104,13 @@ impl Supervised {
         let _ = self.child.kill();
         let status = self.child.wait().ok();
         let end = Instant::now() + REST;
-        while self.listen(PAUSE).unwrap_or(false) && Instant::now() < end {}
+        while self.receive(PAUSE).unwrap_or(false) && Instant::now() < end {}
         status
     }
 
     /// Why it ended by itself.
     pub(super) fn cause(&self, status: Option<ExitStatus>) -> String {
-        let cause = self.last_words.as_ref().map(|words| words.cause(status));
+        let cause = self.error_output.as_ref().map(|output| output.cause(status));
         cause.unwrap_or_else(|| "it has ended".to_owned())
     }
 }

@@ -16,13 +16,13 @@ use crate::message::{Message, SuspendedFunctions, WaitingChain};
 pub(super) const MOST_TIME: Duration = Duration::from_secs(2);
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How often it tells that it goes on.
+/// How often it reports that it goes on.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(100);
 
 /// V8's pages begin at multiples of this.
 const V8_PAGE: u64 = 256 << 10;
 
-/// The size of a page, and what the kernel says of each: a word with these bits.
+/// The size of a page, and what the kernel reports of each: a word with these bits.
 const PAGE: u64 = 4096;
 const IS_PRESENT: u64 = 1 << 63;
 const IS_SWAPPED: u64 = 1 << 62;
@@ -36,21 +36,22 @@ pub(super) fn search(
     walker: &mut Walker<'_>,
     send: fn(&Message) -> io::Result<()>,
 ) -> io::Result<SuspendedFunctions> {
-    let (start, mut told) = (Instant::now(), Instant::now());
+    let (start, mut reported) = (Instant::now(), Instant::now());
     let memory = Resident::of(pid)?;
     let mut may_go_on = |bytes: u64| {
-        let mut is_heard = true;
-        if told.elapsed() >= SIGN_OF_LIFE {
-            told = Instant::now();
-            is_heard = send(&Message::Alive).is_ok();
+        let mut is_received = true;
+        if reported.elapsed() >= SIGN_OF_LIFE {
+            reported = Instant::now();
+            is_received = send(&Message::Alive).is_ok();
         }
-        is_heard && bytes < MOST_BYTES && start.elapsed() < MOST_TIME
+        is_received && bytes < MOST_BYTES && start.elapsed() < MOST_TIME
     };
     let found = walker.suspended(pid, &memory.ranges, &mut may_go_on);
-    Ok(found.map_or_else(SuspendedFunctions::default, |found| told_of(found, memory.has_swapped)))
+    Ok(found
+        .map_or_else(SuspendedFunctions::default, |found| message_of(found, memory.has_swapped)))
 }
 
-fn told_of(found: Suspended, has_swapped: bool) -> SuspendedFunctions {
+fn message_of(found: Suspended, has_swapped: bool) -> SuspendedFunctions {
     let chain = |(count, rows, end)| WaitingChain { count, rows, end: end as u8 };
     SuspendedFunctions {
         is_known: true,
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn anonymous_memory_is_told_from_files() {
+    fn anonymous_memory_is_distinguished_from_files() {
         let heap = "23ca4e40000-23ca4e80000 rw-p 00000000 00:00 0 ";
         assert_eq!(anonymous(heap), Some(0x23c_a4e4_0000..0x23c_a4e8_0000));
         let named = "23ca4e40000-23ca4e80000 rw-p 00000000 00:00 0    [anon:v8]";

@@ -1,4 +1,4 @@
-//! What the kernel says of the threads of a process: their names, whether they run, and where those are that sleep.
+//! What the kernel reports of the threads of a process: their names, whether they run, and where those are that sleep.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ pub struct Thread {
     pub letter: char,
 }
 
-/// Where a thread is, as the kernel says.
+/// Where a thread is, as the kernel reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
     /// On a CPU, or waiting for one.

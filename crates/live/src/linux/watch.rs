@@ -50,15 +50,15 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// What a watch yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Observation {
-    /// What is known of a loop so far: what is told last counts.
+    /// What is known of a loop so far: the last record counts.
     Loop(LoopSeen),
     /// A long turn that has ended.
     Turn { pid: u32, tid: u32, turn: LongTurn },
     /// Quick turns without a wait between them.
     Quick { pid: u32, tid: u32, start_ns: u64, end_ns: u64, turns: u64 },
-    /// Where a thread sleeps inside of a long turn. It is told later how long.
+    /// Where a thread sleeps inside of a long turn. A later record has for how long.
     Stack { number: u64, pid: u32, tid: u32, time_ns: u64, stack: SleepingStack },
-    /// The time that such a stack stands for; one that stands for nothing is not told of again.
+    /// The time that such a stack stands for; one that stands for nothing is not reported again.
     Wait { number: u64, pid: u32, tid: u32, time_ns: u64, weight_ns: u64 },
     /// How long requests would have waited.
     Delays { pid: u32, tid: u32, met: Met },

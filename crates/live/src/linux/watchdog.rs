@@ -21,13 +21,13 @@ pub(super) struct Patience {
 pub(super) struct Watchdog {
     pid: u32,
     patience: Patience,
-    heard: Instant,
+    last_message: Instant,
     /// When it was last seen to go on silently, and the kernel's count of its work at the last look.
     moved: Instant,
     account: Option<String>,
 }
 
-/// What the kernel says of a program.
+/// What the kernel reports of a program.
 struct State {
     /// Changes whenever it runs.
     account: String,
@@ -38,12 +38,12 @@ struct State {
 impl Watchdog {
     pub(super) fn new(pid: u32, patience: Patience) -> Self {
         let now = Instant::now();
-        Self { pid, patience, heard: now, moved: now, account: None }
+        Self { pid, patience, last_message: now, moved: now, account: None }
     }
 
-    /// It has said something, or has just been told to begin.
-    pub(super) fn hear(&mut self) {
-        self.heard = Instant::now();
+    /// It has sent something, or has just been asked to begin.
+    pub(super) fn restart_silence(&mut self) {
+        self.last_message = Instant::now();
     }
 
     /// Whether it hangs.
@@ -60,7 +60,7 @@ impl Watchdog {
     }
 
     fn judge(&mut self, now: Instant, look: impl FnOnce() -> State) -> bool {
-        if now.saturating_duration_since(self.heard) <= self.patience.silence {
+        if now.saturating_duration_since(self.last_message) <= self.patience.silence {
             self.account = None;
             return false;
         }
@@ -84,10 +84,10 @@ mod tests {
         slow_disk: Duration::from_secs(2),
     };
 
-    /// Looks every 10 ms at a program that was heard at first; when it counts as stuck, in milliseconds.
+    /// Looks every 10 ms at a program that has just sent something; when it counts as stuck, in milliseconds.
     fn stuck_after(state: impl Fn(u64) -> (u64, bool, bool)) -> Option<u64> {
         let mut dog = Watchdog::new(1, PATIENCE);
-        let start = dog.heard;
+        let start = dog.last_message;
         (0..400).map(|look| look * 10).find(|at_ms| {
             let (account, is_running, waits_for_disk) = state(*at_ms);
             let state = || State { account: account.to_string(), is_running, waits_for_disk };
@@ -106,19 +106,19 @@ mod tests {
     }
 
     #[test]
-    fn a_word_begins_it_anew() {
+    fn a_message_restarts_the_silence() {
         let mut dog = Watchdog::new(1, PATIENCE);
         let still = || State { account: String::new(), is_running: false, waits_for_disk: false };
         let at = |ms: u64| Duration::from_millis(ms);
-        let start = dog.heard;
+        let start = dog.last_message;
         assert!(!dog.judge(start + at(110), still) && dog.judge(start + at(170), still));
-        dog.heard = start + at(200);
+        dog.last_message = start + at(200);
         assert!(!dog.judge(start + at(290), still) && !dog.judge(start + at(310), still));
         assert!(dog.judge(start + at(370), still));
     }
 
     #[test]
-    fn a_program_that_sleeps_is_found_by_what_the_kernel_says() {
+    fn a_program_that_sleeps_is_found_by_its_state() {
         let mut child =
             std::process::Command::new("sleep").arg("60").spawn().expect("it can be started");
         let mut dog = Watchdog::new(child.id(), PATIENCE);
@@ -127,9 +127,9 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
         }
         let is_stuck = dog.is_stuck();
-        dog.hear();
-        let is_heard = !dog.is_stuck();
+        dog.restart_silence();
+        let is_active = !dog.is_stuck();
         child.kill().and_then(|()| child.wait()).expect("it is ours");
-        assert!(is_stuck && is_heard);
+        assert!(is_stuck && is_active);
     }
 }

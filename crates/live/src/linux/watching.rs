@@ -1,4 +1,4 @@
-//! Drives the watch of event loops from a recorder: records of the kernel tell it which processes there are, and what
+//! Drives the watch of event loops from a recorder: records of the kernel show it which processes there are, and what
 //! it observes becomes records of the recording.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use trace::{Delay, LoopWatch, Second, Turn, TurnKind};
 use super::asleep::{Stack, Wait, Watched};
 use super::watch::{self, Kind, LongTurn, LoopSeen, Met, Observation, Watcher};
 
-/// For benchmarks: `off` watches nothing, `count` says at the end how often memory was read.
+/// For benchmarks: `off` watches nothing, `count` prints at the end how often memory was read.
 const SETTING: &str = "NODESCOPE_WATCH";
 
 /// How long a recorder waits for a watch that may be blocked by the memory that it reads.
@@ -21,7 +21,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 /// The watch, which has a thread of its own: whatever else a recorder does, loops are looked at in time.
 pub struct Watching {
     shared: Option<Arc<Shared>>,
-    /// What runs, what began and what ended, until the watch is told.
+    /// What runs, what began and what ended, until the watch gets it.
     added: Vec<u32>,
     changes: Vec<Change>,
     counts: bool,
@@ -91,7 +91,7 @@ impl Watching {
         }
     }
 
-    /// Tells the watch what it does not know yet, unless it is just looking.
+    /// Passes the watch what it does not know yet, unless it is just looking.
     fn settle(&mut self) {
         let Some(shared) =
             self.shared.as_deref().filter(|_| !self.added.is_empty() || !self.changes.is_empty())

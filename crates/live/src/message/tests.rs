@@ -94,7 +94,7 @@ fn whatever_arrives_is_a_message_or_none() {
             incoming.push(&bytes[..end]);
             assert!(matches!(incoming.next_message(), Ok(None)), "{message:?} cut at {end}");
             assert!(matches!(Message::read(&mut &bytes[..end]), Ok(None)));
-            // Its length says that it is whole, though it is not.
+            // By its length it is whole, though it is not.
             if let Some(body) = bytes.get(4..end) {
                 assert_ne!(Message::decode(body).as_ref(), Some(&message));
             }

@@ -109,7 +109,7 @@ pub fn keep(node: &Path, pid: u32, most_samples: usize) -> Option<(Kept, Vec<u8>
 }
 
 /// This machine, whose answers are kept. Within a step a byte is read once: a target goes on meanwhile, and a replay
-/// could not tell two answers apart.
+/// could not distinguish two answers.
 struct Keeper {
     node: PathBuf,
     state: Rc<RefCell<State>>,

@@ -127,7 +127,7 @@ impl Kept {
         profile::file::read(&file).unwrap()
     }
 
-    /// The same recording again and again for an hour at its rate, named every second; `each` is told the minutes. How
+    /// The same recording again and again for an hour at its rate, named every second; `each` gets the minutes. How
     /// many samples that makes.
     pub fn for_an_hour(&self, node: &Path, records: &[u8], mut each: impl FnMut(u64)) -> usize {
         let times = self.times(node, records);
@@ -171,7 +171,7 @@ fn sources(node: &Path) -> Sources {
     Sources { files, kernel: KernelNames::None, ..Sources::default() }
 }
 
-/// A machine that has one file: Node. Other files differ from machine to machine. It is slow to say that it has no
+/// A machine that has one file: Node. Other files differ from machine to machine. It is slow to report that it has no
 /// other: what comes out must not depend on that.
 #[derive(Clone)]
 pub struct OnlyNode(pub PathBuf);
@@ -461,7 +461,7 @@ impl Input<'_> {
     }
 }
 
-/// Tells records as if they were later.
+/// Passes records on as if they were later.
 struct Later<'a> {
     sink: &'a mut dyn Sink,
     by_ns: u64,

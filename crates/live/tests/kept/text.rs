@@ -29,7 +29,7 @@ pub fn text(profile: &Profile) -> String {
 }
 
 /// What belongs to threads, and what the kernel and the watch of loops counted, with times as the kernel counts. A
-/// recording that is named bit by bit may begin later: it does not wait for what is told later and was earlier.
+/// recording that is named bit by bit may begin later: it does not wait for what is reported later and was earlier.
 pub fn details(profile: &Profile) -> String {
     let mut out = String::new();
     let start_ns = (profile.meta().start_clock_s.unwrap_or(0.0) * 1e9).round() as u64;
@@ -134,7 +134,7 @@ impl Node {
 /// C++ names are long.
 const LONGEST_NAME: usize = 60;
 
-/// What a frame is called. Addresses and folders say nothing.
+/// What a frame is called. Addresses and folders mean nothing.
 fn label(profile: &Profile, stack: StackId) -> String {
     let frame = profile.frames().row(profile.stacks().frame[stack.index()]);
     let function = profile.functions().row(frame.function);

@@ -1,5 +1,5 @@
-//! Names whose parts are known, because V8's own heap told them: nothing is parsed, so that function and script may
-//! hold blanks, colons, brackets and what looks like a position.
+//! Names whose parts are known, because they come from V8's own heap: nothing is parsed, so that function and script
+//! may hold blanks, colons, brackets and what looks like a position.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub struct Parts<'a> {
     pub script: Option<&'a str>,
     /// The script that generated the code, where that is known.
     pub generator: Option<&'a str>,
-    /// What [`profile::classify::generated_by`] says of it.
+    /// The result of [`profile::classify::generated_by`].
     pub generated: Option<&'a str>,
     /// The line of the function's start, from 1; 0 unknown.
     pub line: u32,

@@ -1,5 +1,5 @@
 //! Times that lie far outside of all others: a thread on another clock, a record without a time. They would stretch
-//! a recording of seconds to days. Such samples are moved to the nearest of the other times, and that is said.
+//! a recording of seconds to days. Such samples are moved to the nearest of the other times, and that is reported.
 
 use super::Builder;
 use crate::ids::ThreadId;
@@ -54,7 +54,7 @@ fn ends(part: &[u64]) -> Option<(u64, u64)> {
 
 impl Builder {
     /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and
-    /// says so among the losses. Returns the first and the last time of the others, where any was moved.
+    /// reports that among the losses. Returns the first and the last time of the others, where any was moved.
     pub fn clip_far_times(&mut self) -> Option<(u64, u64)> {
         self.clip(|_| true)
     }

@@ -151,34 +151,34 @@ impl Builder {
         }
     }
 
-    /// Takes out what is new, where that many rows were told before. Times count from the origin; samples are sorted.
-    pub(crate) fn take_news(&mut self, told: &Counts) -> News {
+    /// Takes out what is new, where that many rows were taken before. Times count from the origin; samples are sorted.
+    pub(crate) fn take_news(&mut self, taken: &Counts) -> News {
         let origin_ns = self.origin_ns.unwrap_or(0);
-        let mut rows = self.take_rows(told);
+        let mut rows = self.take_rows(taken);
         self.gone.count(&rows);
         shift_times(&mut rows, origin_ns);
         rows.lanes.iter_mut().for_each(|lane| sort_by_time(&mut lane.samples));
-        let mut again = self.take_changes(told);
+        let mut again = self.take_changes(taken);
         shift_times(&mut again.rows, origin_ns);
         News { rows, again }
     }
 
-    fn take_rows(&mut self, told: &Counts) -> Profile {
+    fn take_rows(&mut self, taken: &Counts) -> Profile {
         let profile = &mut self.profile;
         let mut rows = Profile {
-            sources: profile.sources.get(told.sources..).unwrap_or_default().to_vec(),
-            modules: profile.modules.get(told.modules..).unwrap_or_default().to_vec(),
-            packages: profile.packages.get(told.packages..).unwrap_or_default().to_vec(),
+            sources: profile.sources.get(taken.sources..).unwrap_or_default().to_vec(),
+            modules: profile.modules.get(taken.modules..).unwrap_or_default().to_vec(),
+            packages: profile.packages.get(taken.packages..).unwrap_or_default().to_vec(),
             package_uses: profile
                 .package_uses
-                .get(told.package_uses..)
+                .get(taken.package_uses..)
                 .unwrap_or_default()
                 .to_vec(),
-            functions: profile.functions.tail(told.functions),
-            frames: profile.frames.tail(told.frames),
-            stacks: profile.stacks.tail(told.stacks),
-            processes: profile.processes.get(told.processes..).unwrap_or_default().to_vec(),
-            threads: profile.threads.get(told.threads..).unwrap_or_default().to_vec(),
+            functions: profile.functions.tail(taken.functions),
+            frames: profile.frames.tail(taken.frames),
+            stacks: profile.stacks.tail(taken.stacks),
+            processes: profile.processes.get(taken.processes..).unwrap_or_default().to_vec(),
+            threads: profile.threads.get(taken.threads..).unwrap_or_default().to_vec(),
             line_ticks: std::mem::take(&mut profile.line_ticks),
             markers: std::mem::take(&mut profile.markers),
             loops: std::mem::take(&mut profile.loops),
@@ -189,7 +189,7 @@ impl Builder {
             off_cpu: std::mem::take(&mut profile.off_cpu),
             ..Profile::default()
         };
-        for text in self.strings.strings.tail(told.strings) {
+        for text in self.strings.strings.tail(taken.strings) {
             rows.strings.push(text);
         }
         for lane in &mut profile.lanes {
@@ -199,11 +199,11 @@ impl Builder {
         rows
     }
 
-    fn take_changes(&mut self, told: &Counts) -> Again {
+    fn take_changes(&mut self, taken: &Counts) -> Again {
         let Changes { processes, threads, mut again } = std::mem::take(&mut self.changes);
-        // Rows that were not told before are told as they are now.
-        again.processes = processes.into_iter().filter(|id| id.index() < told.processes).collect();
-        again.threads = threads.into_iter().filter(|id| id.index() < told.threads).collect();
+        // Rows that were not taken before are taken as they are now.
+        again.processes = processes.into_iter().filter(|id| id.index() < taken.processes).collect();
+        again.threads = threads.into_iter().filter(|id| id.index() < taken.threads).collect();
         let profile = &self.profile;
         again.rows.processes =
             again.processes.iter().map(|id| profile.processes[id.index()].clone()).collect();

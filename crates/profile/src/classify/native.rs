@@ -90,7 +90,7 @@ const IDLE: &[&str] = &[
     "cpu_do_idle",
 ];
 
-/// The category that a symbol tells wherever it is; `None` when it tells nothing.
+/// The category that a symbol implies wherever it is; `None` when it implies none.
 fn category_of_symbol(symbol: &str) -> Option<Category> {
     let path = Qualified::of(symbol);
     let path = path.as_str();

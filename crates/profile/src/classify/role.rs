@@ -1,15 +1,15 @@
-//! What a thread is for: by its name, which says it all from Node 24 on, or by the functions at the root of
+//! What a thread is for: by its name, which is enough from Node 24 on, or by the functions at the root of
 //! its stacks, because every thread of Node 8 to 20 is called `node`.
 
 use super::{module::is_node_program, qualified::Qualified};
 use crate::category::Role;
 
-/// The role that a thread's name tells (comm: at most 15 bytes). Whether it is the process's first thread
+/// The role that a thread's name implies (comm: at most 15 bytes). Whether it is the process's first thread
 /// matters, because new threads inherit the name of the one that made them.
 pub fn role_of_thread(name: &str, is_main_thread: Option<bool>) -> Option<Role> {
     let role = match THREADS.iter().find(|(start, _)| name.starts_with(start)) {
         Some((_, role)) => *role,
-        // The name of every thread, so the position must tell. pm2 appends the script: `node /srv/app.js`.
+        // The name of every thread, so the position decides. pm2 appends the script: `node /srv/app.js`.
         None => {
             return (is_main_thread? && is_node_program(first_word(name)))
                 .then_some(Role::MainLoop);
@@ -26,7 +26,7 @@ pub fn is_engine_thread(name: &str) -> bool {
     })
 }
 
-/// The role that a function tells when it runs on a thread. Ask from the root towards the leaf, the first
+/// The role that a function implies when it runs on a thread. Ask from the root towards the leaf, the first
 /// answer counts: a worker's loop turns below `Worker::Run` just as the main one does below `Start`.
 pub fn role_of_symbol(symbol: &str) -> Option<Role> {
     let path = Qualified::of(symbol);

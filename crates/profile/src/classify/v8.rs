@@ -321,7 +321,7 @@ const V8: &[(&str, Category)] = &[
     ("MemoryMeasurement", Category::Gc),
     ("FieldStatsCollector", Category::Gc),
     ("ObjectStats", Category::Gc),
-    // Regular expressions whose names do not say so: the nodes and analyses of Irregexp.
+    // Regular expressions whose names do not show that: the nodes and analyses of Irregexp.
     ("Irregexp", Category::Regexp),
     ("NfaInterpreter", Category::Regexp),
     ("ActionNode", Category::Regexp),

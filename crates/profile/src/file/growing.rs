@@ -15,8 +15,8 @@ use crate::model::Profile;
 /// A recording that is written while it grows. It keeps the tables, and samples only until the next chunk.
 pub struct Growing {
     builder: Builder,
-    told: Counts,
-    told_meta: Value,
+    written: Counts,
+    written_meta: Value,
     stream: Compress,
 }
 
@@ -27,12 +27,12 @@ impl Default for Growing {
 }
 
 impl Growing {
-    /// An empty recording. Its times count from 0 unless [`Builder::set_origin_ns`] says otherwise before the first
+    /// An empty recording. Its times count from 0 unless [`Builder::set_origin_ns`] is called before the first
     /// chunk.
     pub fn new() -> Self {
         let stream = Compress::new(Compression::default(), false);
-        let told_meta = Value::Object(serde_json::Map::new());
-        Self { builder: Builder::new(), told: Counts::default(), told_meta, stream }
+        let written_meta = Value::Object(serde_json::Map::new());
+        Self { builder: Builder::new(), written: Counts::default(), written_meta, stream }
     }
 
     /// Where rows are added. Its samples are those since the last chunk.
@@ -48,13 +48,13 @@ impl Growing {
     /// What is new since the last chunk, as the next one; empty when nothing is. Very many new texts make several
     /// chunks.
     pub fn chunk(&mut self) -> io::Result<Vec<u8>> {
-        let mut news = self.builder.take_news(&self.told);
+        let mut news = self.builder.take_news(&self.written);
         let meta = serde_json::to_value(self.builder.meta_so_far())?;
-        let changed = patch::difference(&self.told_meta, &meta);
+        let changed = patch::difference(&self.written_meta, &meta);
         let mut payloads = more::encode_texts(&mut news.rows)?;
-        payloads.extend(more::encode(&news, changed, self.told.lanes)?);
-        self.told = self.builder.counts();
-        self.told_meta = meta;
+        payloads.extend(more::encode(&news, changed, self.written.lanes)?);
+        self.written = self.builder.counts();
+        self.written_meta = meta;
         let chunks: io::Result<Vec<Vec<u8>>> =
             payloads.iter().map(|payload| self.seal(payload)).collect();
         Ok(chunks?.concat())
@@ -79,7 +79,7 @@ impl Growing {
             self.stream.compress_vec(payload, &mut stored, FlushCompress::Sync)?;
             let taken = usize::try_from(self.stream.total_in() - before).unwrap_or(usize::MAX);
             payload = payload.get(taken..).unwrap_or_default();
-            // Room that is left over says that nothing waits to be written.
+            // Room that is left over means that nothing waits to be written.
             if payload.is_empty() && stored.len() < stored.capacity() {
                 return Ok(stored);
             }

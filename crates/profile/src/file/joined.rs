@@ -191,7 +191,7 @@ fn every_key() -> Value {
     serde_json::to_value(meta).unwrap_or_default()
 }
 
-/// Puts rows in the place of those that were told before.
+/// Puts rows in the place of those that came before.
 fn replace(known: &mut Profile, again: Again) {
     let Again { rows, processes, threads, loops, long_turns } = again;
     for (id, row) in processes.into_iter().zip(rows.processes) {

@@ -22,7 +22,7 @@ const LONGEST_HEADER: usize = 8 << 20;
 /// cut.
 const MOST_TEXT: usize = 1 << 20;
 
-/// The names of the columns with the numbers of rows that are told again.
+/// The names of the columns with the numbers of rows that are written again.
 const ROW: &str = "row";
 
 /// What a chunk has, not checked.
@@ -104,7 +104,7 @@ impl Header {
     }
 }
 
-/// The payload of what is new, with that many lanes told before; `None` when nothing is.
+/// The payload of what is new, with that many lanes written before; `None` when nothing is.
 pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> io::Result<Option<Vec<u8>>> {
     let News { rows, again } = news;
     let mut tables = Packer::default();
@@ -220,16 +220,16 @@ pub(super) fn decode(payload: &[u8], most_bytes: &mut u64) -> Result<Piece, Chun
     let mut rows = unpack_rows(&tables, most_bytes)?;
     let mut again = unpack_again(&changed, most_bytes)?;
     let Header { meta, strings, sources, modules, packages, package_uses, .. } = header;
-    let Header { processes, threads, lanes, again: retold, .. } = header;
+    let Header { processes, threads, lanes, again: rewritten, .. } = header;
     for text in &strings {
         rows.strings.push(text);
     }
     rows = Profile { sources, modules, packages, package_uses, processes, threads, ..rows };
     rows.lanes = lanes.iter().map(|lane| lane.lane(Samples::default())).collect();
-    again.processes = retold.processes.keys().map(|row| ProcessId(*row)).collect();
-    again.threads = retold.threads.keys().map(|row| ThreadId(*row)).collect();
-    again.rows.processes = retold.processes.into_values().collect();
-    again.rows.threads = retold.threads.into_values().collect();
+    again.processes = rewritten.processes.keys().map(|row| ProcessId(*row)).collect();
+    again.threads = rewritten.threads.keys().map(|row| ThreadId(*row)).collect();
+    again.rows.processes = rewritten.processes.into_values().collect();
+    again.rows.threads = rewritten.threads.into_values().collect();
     Ok(Piece { meta, rows, samples, again })
 }
 

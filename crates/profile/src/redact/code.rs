@@ -187,7 +187,7 @@ impl<'a> Code<'a> {
         if name == old && path == self.profile.source_path(function.source) {
             return symbol.to_owned();
         }
-        // A native symbol does not tell its file.
+        // A native symbol does not contain its file.
         if frame.tier == Tier::None {
             return if name == old {
                 symbol.to_owned()

@@ -1,5 +1,5 @@
 //! What a path may keep: the part inside of an npm package, or a file's own name in a folder of the system. Everything
-//! above says on which machine, in which folder and for which project the program ran.
+//! above reveals on which machine, in which folder and for which project the program ran.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::classify::{
     Home, home_of, module_file_name, package_folder, package_of, project_folder,
 };
 
-/// Endings that say what a file is.
+/// Endings that show what a file is.
 const ENDINGS: &[&str] = &[
     ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".vue", ".svelte", ".astro",
     ".coffee", ".json", ".wasm", ".node", ".so", ".cc", ".cpp", ".c", ".h", ".rs", ".go",
@@ -39,7 +39,7 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// A path in an npm package, from the first `node_modules` on. Folders of package managers may name other packages,
-/// also the user's own: without these, or where one is in the chain, only the last package is told.
+/// also the user's own: without these, or where one is in the chain, only the last package stays.
 pub(super) fn installed(path: &str, package: &str, own: &BTreeSet<String>) -> String {
     let chain = project_folder(path).and_then(|project| path.get(project.len() + 1..));
     let is_plain = |chain: &&str| {

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Shorter words say nothing: they also occur in sentences of our own.
+/// Shorter words mean nothing: they also occur in sentences of our own.
 const SHORTEST_WORD: usize = 3;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl StandIns {
     }
 
     /// Whether a sentence has a path, or a word that was replaced.
-    pub(super) fn is_told(&self, sentence: &str) -> bool {
+    pub(super) fn is_revealing(&self, sentence: &str) -> bool {
         sentence.contains(['/', '\\']) || words_of(sentence).any(|word| self.words.contains(word))
     }
 }

@@ -1,4 +1,4 @@
-//! Tells a finished recording once more, row by row, as a recorder would have: what a sample refers to comes with the
+//! Adds a finished recording once more, row by row, as a recorder would have: what a sample refers to comes with the
 //! sample.
 
 use profile::{
@@ -7,7 +7,7 @@ use profile::{
     StringId, Thread, ThreadId,
 };
 
-/// One telling, into one builder.
+/// One pass, into one builder.
 pub struct Replay<'a> {
     from: &'a Profile,
     stacks: Vec<Option<StackId>>,
@@ -31,11 +31,11 @@ impl<'a> Replay<'a> {
         Self { from, stacks, threads, lanes, shuffled: None }
     }
 
-    /// Tells what began in that time, by so much later.
-    pub fn tell(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
+    /// Adds what began in that time, by so much later.
+    pub fn add(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
         let from = self.from;
         let now = |time_ns: u64| (from_ns..until_ns).contains(&time_ns);
-        self.tell_samples(builder, from_ns, until_ns, later_ns);
+        self.add_samples(builder, from_ns, until_ns, later_ns);
         for row in
             from.markers().ids().map(|row| from.markers().row(row)).filter(|row| now(row.start_ns))
         {
@@ -50,11 +50,11 @@ impl<'a> Replay<'a> {
             let thread = self.thread(row.thread, builder);
             builder.off_cpu_time(OffCpuTime { thread, start_ns: row.start_ns + later_ns, ..row });
         }
-        self.tell_loops(builder, now, later_ns);
+        self.add_loops(builder, now, later_ns);
     }
 
-    /// Tells the samples of that time alone.
-    pub fn tell_samples(
+    /// Adds the samples of that time alone.
+    pub fn add_samples(
         &mut self,
         builder: &mut Builder,
         from_ns: u64,
@@ -86,7 +86,7 @@ impl<'a> Replay<'a> {
         row
     }
 
-    fn tell_loops(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
+    fn add_loops(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
         let from = self.from;
         for row in
             from.loops().ids().map(|row| from.loops().row(row)).filter(|row| now(row.start_ns))

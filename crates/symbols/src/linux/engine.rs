@@ -59,8 +59,8 @@ impl Engines {
         self.by_module.get(&module).is_some_and(Option::is_some)
     }
 
-    /// Whether the file that is mapped at an address tells its reaction jobs ([`REACTION_JOBS`]); and, if it does,
-    /// whether one of them stands there.
+    /// Whether the file that is mapped at an address has symbols for its reaction jobs ([`REACTION_JOBS`]); and, if it
+    /// does, whether one of them stands there.
     pub(crate) fn is_reaction_job(&self, moment: &Moment<'_>, address: u64) -> Option<bool> {
         let place = moment.process.find(address).map(|id| moment.place(id))?;
         let Place::File { module, bias, .. } = place else { return None };

@@ -18,7 +18,7 @@ use v8::name::Tier;
 use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
 use super::engine::Engines;
-use crate::javascript::{told_function, told_tier};
+use crate::javascript::{recorded_function, recorded_tier};
 use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::sleeping::Sleeper;
@@ -63,7 +63,7 @@ pub enum Note<'a> {
     Denied(u32),
 }
 
-/// Walks samples as they come. It knows only what it is told: mappings come first.
+/// Walks samples as they come. It knows only what it was given: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
@@ -296,7 +296,7 @@ impl<'a> Walker<'a> {
         self.name_steps(sample, pid, (&frames, resumed), may_read);
         if let Some(chain) = chain {
             self.stands_for = self.stands_for(pid, &chain, (sample.time_ns, read_ns));
-            self.awaits = Some(self.tell_awaits(pid, &chain));
+            self.awaits = Some(self.add_awaits(pid, &chain));
         }
     }
 
@@ -397,20 +397,20 @@ impl<'a> Walker<'a> {
     }
 
     fn row(&mut self, key: RowKey) -> u32 {
-        self.rows.known.get(&key).copied().unwrap_or_else(|| self.tell_row(key))
+        self.rows.known.get(&key).copied().unwrap_or_else(|| self.send_row(key))
     }
 
-    /// Gives a frame its number and tells it, with its function where that is new.
-    fn tell_row(&mut self, key: RowKey) -> u32 {
+    /// Gives a frame its number and sends it, with its function where that is new.
+    fn send_row(&mut self, key: RowKey) -> u32 {
         let (pid, id, tier, line, column, inlined) = key;
         let known = self.rows.functions.get(&(pid, id)).copied();
-        let function = known.unwrap_or_else(|| self.rows.number());
+        let function_row = known.unwrap_or_else(|| self.rows.number());
         let reader = self.readers.get(&pid).map(|heap| &heap.reader).filter(|_| known.is_none());
-        let told = reader.and_then(|reader| reader.function(id)).map(told_function);
+        let function = reader.and_then(|reader| reader.function(id)).map(recorded_function);
         let row = self.rows.number();
-        let name = FrameName::Function { row: function, tier: told_tier(tier), told };
+        let name = FrameName::Function { row: function_row, tier: recorded_tier(tier), function };
         (self.found)(Found::Frame(JavaScript { row, name, line, column, inlined }));
-        self.rows.functions.insert((pid, id), function);
+        self.rows.functions.insert((pid, id), function_row);
         self.rows.known.insert(key, row);
         row
     }
@@ -511,7 +511,7 @@ impl Walker<'_> {
     }
 }
 
-/// Instruction and stack pointer: what the kernel also tells of a thread that sleeps.
+/// Instruction and stack pointer: what the kernel also reports of a thread that sleeps.
 fn place_of(sample: &Sample<'_>) -> Option<(u64, u64)> {
     let registers = sample.user_registers?;
     Some((registers.get(NUMBERS.pc)?, registers.get(NUMBERS.sp)?))

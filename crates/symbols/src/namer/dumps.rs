@@ -11,7 +11,7 @@ use crate::jitdump::{self, Change, Jitdump};
 use crate::sources::given_for;
 use crate::timeline::{CodeChange, CodeEvent, Timeline};
 
-/// What a jitdump tells, as far as there is room for it.
+/// What a jitdump contains, as far as there is room for it.
 struct DumpedEvents<'a> {
     names: &'a mut CodeNames,
     rows: Vec<CodeEvent>,

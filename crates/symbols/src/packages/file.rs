@@ -1,5 +1,5 @@
-//! What a package.json says. The file is a recorded process's own and may be anything: it has to be a regular file of
-//! at most 1 MiB, and only names and versions that npm would take are believed.
+//! The content of a package.json. The file is a recorded process's own and may be anything: it has to be a regular file
+//! of at most 1 MiB, and only names and versions that npm would take are believed.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ const LOCAL: [&str; 4] = ["workspace:", "link:", "portal:", "file:"];
 /// How a published package ends that was copied into the project.
 const PACKED: [&str; 2] = [".tgz", ".tar.gz"];
 
-/// What a package.json says.
+/// The content of a package.json.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PackageFile {
     pub(crate) name: Option<String>,
@@ -87,8 +87,8 @@ fn parse(text: &[u8]) -> PackageFile {
 
 /// `"workspaces": ["packages/*"]`, or yarn's `{"packages": ["packages/*"]}`.
 fn workspaces(json: &Value) -> Vec<String> {
-    let told = json.get("workspaces");
-    let list = told.map(|told| told.get("packages").unwrap_or(told)).and_then(Value::as_array);
+    let entry = json.get("workspaces");
+    let list = entry.map(|entry| entry.get("packages").unwrap_or(entry)).and_then(Value::as_array);
     let folders = list.into_iter().flatten().filter_map(Value::as_str);
     folders.take(MOST_WORKSPACES).map(str::to_owned).collect()
 }

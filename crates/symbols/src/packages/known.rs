@@ -1,5 +1,5 @@
 //! What was found out about packages. While a recording grows, its functions come bit by bit: each package.json is read
-//! once, and which package depends on which is told once. The number of files that are looked at has a limit.
+//! once, and which package depends on which is reported once. The number of files that are looked at has a limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct KnownPackages {
     names: FxHashSet<String>,
     /// Where a package finds one that it depends on.
     found: FxHashMap<(usize, String), Option<String>>,
-    told: FxHashSet<(usize, usize)>,
+    reported: FxHashSet<(usize, usize)>,
     /// How many rows there were when uses were looked for the last time.
     asked: usize,
 }
@@ -119,7 +119,7 @@ impl KnownPackages {
         file
     }
 
-    /// Whether a project says that a package among its dependencies is its own: it lies beside the project, or is one
+    /// Whether a package among a project's dependencies is the project's own: it lies beside the project, or is one
     /// of its workspaces.
     fn is_of_project(&mut self, disk: Disk<'_>, project: &str, name: &str) -> bool {
         let Some(file) = self.file(disk, project) else { return false };
@@ -131,7 +131,7 @@ impl KnownPackages {
             .any(|folder| self.file(disk, &join(project, &folder)).is_some_and(has_name))
     }
 
-    /// Which packages depend on which, as far as that was not told before.
+    /// Which packages depend on which, as far as that was not reported before.
     pub(super) fn new_uses(&mut self, files: &dyn Files) -> Vec<(usize, usize)> {
         if self.asked == self.rows.len() {
             return Vec::new();
@@ -150,7 +150,7 @@ impl KnownPackages {
             {
                 let used =
                     self.dependency(disk, by, name).and_then(|folder| self.row_at(disk, &folder));
-                uses.extend(used.map(|used| (by, used)).filter(|pair| self.told.insert(*pair)));
+                uses.extend(used.map(|used| (by, used)).filter(|pair| self.reported.insert(*pair)));
             }
         }
         uses

@@ -3,7 +3,7 @@
 
 use profile::address::{file_path, has_scheme, is_absolute, normal, percent_decoded, strip_scheme};
 
-/// Where a script's comment says that its map is.
+/// Where a script's map is, by the script's comment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MapAddress {
     /// In the script itself.

@@ -4,7 +4,7 @@
 
 use memchr::memmem;
 
-/// What the end of a script says.
+/// What the end of a script contains.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Comment<'a> {
     /// Where the map is.

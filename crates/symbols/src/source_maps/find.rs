@@ -1,5 +1,5 @@
-//! Finds the map of a script: inside the script, where its last comment says, or beside it. Whatever the files hold,
-//! reading them is bounded: by size, one by one and in all, and no pipe, device or file of the kernel is read.
+//! Finds the map of a script: inside the script, where its last comment names it, or beside it. Whatever the files
+//! hold, reading them is bounded: by size, one by one and in all, and no pipe, device or file of the kernel is read.
 
 use std::io::{Read, SeekFrom};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::files::{Files, OpenFile};
 const MOST_FILE_BYTES: u64 = 64 << 20;
 /// All scripts and maps of a profile.
 const MOST_BYTES: u64 = 1 << 30;
-/// The end of a script, which mostly tells enough.
+/// The end of a script, which is mostly enough.
 const END_BYTES: u64 = 4 << 10;
 
 /// A script, with the map that was found for it.
@@ -143,7 +143,7 @@ impl<'a> Finder<'a> {
         )
     }
 
-    /// Reads all of a file, as long as it said that it is when it was opened.
+    /// Reads all of a file, up to the length that it had when it was opened.
     fn read(&mut self, file: &mut Opened) -> Option<Result<Vec<u8>, TooLarge>> {
         if file.length > MOST_FILE_BYTES.min(self.bytes_left) {
             return Some(Err(TooLarge));

@@ -76,7 +76,7 @@ impl KnownScripts {
         found
     }
 
-    /// How all functions so far of a script without a map fit its file: the more are known, the better it is told.
+    /// How all functions so far of a script without a map fit its file: the more are known, the surer it is.
     pub(super) fn fit(&mut self, root: Option<&Path>, path: &str, new: Fit) -> Fit {
         let fit = self.fits.entry(place(root, path)).or_default();
         fit.add(new);

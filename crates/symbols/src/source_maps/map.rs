@@ -173,7 +173,7 @@ impl Map {
     }
 
     /// Whether a line has places within.
-    pub(super) fn tells_columns(&self, line: u32) -> bool {
+    pub(super) fn has_columns(&self, line: u32) -> bool {
         self.line(line).len() > 1
     }
 

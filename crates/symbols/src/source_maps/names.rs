@@ -13,7 +13,7 @@ const CLASS: usize = 64 << 10;
 /// What is further away is apart, whatever stands between.
 const FAR: usize = 4096;
 
-/// The name of a function before it was minified, where the map tells one.
+/// The name of a function before it was minified, where the map has one.
 pub(super) fn better_name(
     name: &str,
     map: &Map,

@@ -15,7 +15,7 @@ use crate::files::Files;
 const MOST_FOLDERS: usize = 16;
 /// The folder of packages: what is above it is another project.
 const PACKAGES: &str = "node_modules";
-/// Files that loaders cut into several modules: their queries tell these apart.
+/// Files that loaders cut into several modules: their queries distinguish these.
 const CUT_APART: [&str; 3] = [".vue", ".svelte", ".astro"];
 
 /// The folders around a script.

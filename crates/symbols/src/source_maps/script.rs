@@ -44,7 +44,7 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Adds what the map tells. A sentence says that the script is another one than was recorded.
+    /// Adds what the map contains. The error is a sentence: the script is another one than was recorded.
     pub(super) fn add(&self, originals: &mut Originals) -> Result<(), String> {
         if self.has_changed() {
             let path = &self.rows.path;
@@ -109,7 +109,7 @@ impl<'a> Script<'a> {
             return map.origin_of_line(line).map(|origin| Origin { column: 0, ..origin });
         }
         let origin = map.origin(line, column)?;
-        let is_apart = map.tells_columns(line) && is_apart(text, line, origin.starts, column);
+        let is_apart = map.has_columns(line) && is_apart(text, line, origin.starts, column);
         (!is_apart).then_some(origin)
     }
 

@@ -23,7 +23,7 @@ use super::{MapPlaces, SourceRows, generated_sources};
 /// A script as it ran, where its file has another text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RanScript {
-    /// Where its source map is, mostly a `data:` URL; empty where nothing tells it.
+    /// Where its source map is, mostly a `data:` URL; empty where it is unknown.
     pub map_url: Vec<u8>,
     /// Its text.
     pub text: Vec<u8>,
@@ -151,7 +151,7 @@ pub(super) fn is_transpiled(profile: &Profile, rows: &SourceRows) -> bool {
 /// How the functions of a script without a map fit its file. More of them may come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// How many stand where the recording says, and how many do not.
+    /// How many stand where the recording has them, and how many do not.
     right: usize,
     wrong: usize,
     /// Whether one stands where the file has no text.
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_was_transpiled() {
+    fn names_show_what_was_transpiled() {
         for path in ["/srv/a.ts", "/srv/A.TSX", "/srv/a.test.mts", "a.jsx", "/ü.cts"] {
             assert!(is_transpiled_name(path), "{path}");
         }

@@ -1,4 +1,4 @@
-//! The callers of a thread that sleeps. The kernel tells where it is and where its stack begins, but not its frame
+//! The callers of a thread that sleeps. The kernel reports where it is and where its stack begins, but not its frame
 //! pointer. Unwind tables lead from the C library to its caller without one; there it is looked for on the stack, and
 //! believed where the code agrees: the frame's return address stands behind a call of this very function.
 
@@ -24,7 +24,7 @@ const MOST_LEAF_WORDS: u64 = 1 << 6;
 /// Of a function that is searched for a jump.
 const MOST_CODE: u64 = 1 << 14;
 
-/// A thread that sleeps, and how to read its code: fills the bytes as a whole or says no.
+/// A thread that sleeps, and how to read its code: fills the bytes as a whole or returns false.
 pub(crate) struct Sleeper<'a> {
     pub(crate) pc: u64,
     pub(crate) sp: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Sleeper<'a> {
 enum Call {
     /// A call of this address.
     Of(u64),
-    /// A call of what a register or a word of memory says.
+    /// A call of the address in a register or a word of memory.
     Indirect,
 }
 
@@ -95,7 +95,7 @@ impl Unwinders {
     }
 }
 
-/// Looks for what the kernel does not tell.
+/// Looks for what the kernel does not report.
 struct Search<'a> {
     moment: &'a Moment<'a>,
     process: &'a ProcessUnwinder,

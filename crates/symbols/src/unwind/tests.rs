@@ -88,9 +88,9 @@ fn chain(frames: u64) -> Vec<u64> {
     [[1, 2]].into_iter().chain((0..frames).map(frame)).flatten().collect()
 }
 
-/// The last frame says that the stack goes on, where it does and was not copied as a whole.
+/// The last frame marks that the stack goes on, where it does and was not copied as a whole.
 #[test]
-fn a_stack_that_is_deeper_than_its_copy_says_so() {
+fn a_stack_that_is_deeper_than_its_copy_is_marked() {
     let registers = [STACK + 16, STACK, CODE + 0x100];
     let seen =
         |found: Vec<u64>| (found.len() as u64, found.last() == Some(&(Cut::DeeperThanCopy as u64)));

@@ -5,7 +5,7 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds since the machine started, sleep included: on this clock the kernel says when a process started.
+/// Nanoseconds since the machine started, sleep included: on this clock the kernel reports when a process started.
 /// /proc/uptime has the same, but some containers have one of their own there.
 pub fn boot_ns() -> u64 {
     nanoseconds(libc::CLOCK_BOOTTIME)

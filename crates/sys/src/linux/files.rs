@@ -17,7 +17,7 @@ pub fn open_in(root: &Path, path: &Path) -> io::Result<File> {
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = (libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY) as u64;
     how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
-    // SAFETY: the path ends with a zero, and the structure says its own size; both live through the call.
+    // SAFETY: the path ends with a zero, and the structure has its own size; both live through the call.
     let file = unsafe {
         libc::syscall(
             libc::SYS_openat2,

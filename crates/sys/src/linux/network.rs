@@ -130,7 +130,7 @@ impl<'a> Errand<'a> {
     /// # Safety
     /// Only in the copy: it moves to other namespaces.
     unsafe fn connect(&self) -> Result<libc::c_int, libc::c_int> {
-        // SAFETY: each structure is whole and says its size; each descriptor is open.
+        // SAFETY: each structure is whole and has its size; each descriptor is open.
         unsafe {
             let error = || *libc::__errno_location();
             if libc::setns(self.process.as_raw_fd(), libc::CLONE_NEWUSER | libc::CLONE_NEWNET) < 0 {
@@ -196,7 +196,7 @@ fn receive(from: &mut UnixStream) -> io::Result<OwnedFd> {
     let mut bytes = [0; 4];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let mut beside: Beside = [0; 4];
-    // SAFETY: the message points to what lives until its end and says how large it is; a descriptor that the kernel
+    // SAFETY: the message points to what lives until its end and has its size; a descriptor that the kernel
     // put there is ours, and has its owner at once.
     let (got, socket) = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();

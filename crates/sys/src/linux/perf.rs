@@ -96,7 +96,7 @@ impl Event {
     /// Opens an event, not yet counting, for a thread on one CPU.
     pub fn open(attribute: &Attribute, tid: i32, cpu: i32) -> io::Result<Self> {
         let no_group: libc::c_int = -1;
-        // SAFETY: the attribute lives through the call and says its own size; the kernel only reads it.
+        // SAFETY: the attribute lives through the call and has its own size; the kernel only reads it.
         let file = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,

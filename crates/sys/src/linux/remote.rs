@@ -27,7 +27,7 @@ pub struct Piece<'a> {
 const MOST_PIECES: usize = 64;
 
 impl Process {
-    /// Says nothing to the process: whether it is there and may be read shows with the first read.
+    /// Sends nothing to the process: whether it is there and may be read shows with the first read.
     pub fn new(pid: u32) -> io::Result<Self> {
         let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
         Ok(Self { pid, file: OnceLock::new() })
@@ -47,7 +47,7 @@ impl Process {
         }
     }
 
-    /// Fills several ranges with as few calls as possible. The result says for each whether it was read as a whole.
+    /// Fills several ranges with as few calls as possible. The result shows for each whether it was read as a whole.
     pub fn read_many(&self, pieces: &mut [Piece<'_>]) -> Vec<bool> {
         let mut done = Vec::with_capacity(pieces.len());
         while done.len() < pieces.len() {

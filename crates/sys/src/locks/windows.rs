@@ -34,7 +34,7 @@ const ERROR_LOCK_VIOLATION: i32 = 33;
 /// The upper half of where the byte is: offsets are positive numbers of 64 bits.
 const FAR_BEHIND_THE_END: u32 = 0x7fff_ffff;
 
-/// Takes the lock of a file if no other handle has it; says whether it is ours now.
+/// Takes the lock of a file if no other handle has it; returns whether it is ours now.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     let mut range = Overlapped {
         internal: 0,

@@ -130,8 +130,8 @@ mod tests {
         Layout::from_size_align(size, align).unwrap()
     }
 
-    /// Blocks of every size hold what was written, while other threads do the same, before and after the heap is told
-    /// of a large input.
+    /// Blocks of every size hold what was written, while other threads do the same, before and after the heap is
+    /// prepared for a large input.
     #[test]
     fn blocks_keep_what_was_written() {
         let fill = || {

@@ -24,10 +24,10 @@ const PARENT: usize = 560;
 const STOPPED: u8 = 4;
 const ENDED: u8 = 5;
 
-/// What SIGUSR1 would do to a process, as far as the system tells.
+/// What SIGUSR1 would do to a process, as far as the system reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalFate {
-    /// A handler runs. Whether it is Node's or the program's own is not told.
+    /// A handler runs. Whether it is Node's or the program's own is not known.
     Caught,
     /// Nothing happens.
     Ignored,

@@ -71,7 +71,7 @@ pub fn list() -> io::Result<Vec<Listed>> {
     let mut entry: ProcessEntry = unsafe { std::mem::zeroed() };
     entry.bytes = size_of::<ProcessEntry>() as u32;
     let mut listed = Vec::new();
-    // SAFETY: the handle is open, and the structure says how long it is.
+    // SAFETY: the handle is open, and the structure has its own size.
     let mut is_there = unsafe { Process32FirstW(snapshot.as_raw_handle(), &raw mut entry) } != 0;
     while is_there {
         let (pid, parent_pid) = (entry.pid, entry.parent_pid);

@@ -88,8 +88,8 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(said.any(|line| line.unwrap() == "ready"));
+        let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(printed.any(|line| line.unwrap() == "ready"));
         let start = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {

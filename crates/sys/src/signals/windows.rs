@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::ENDED;
 
-/// Called on a thread of its own. True says that it was taken care of.
+/// Called on a thread of its own. True means that it was taken care of.
 type Handler = unsafe extern "system" fn(u32) -> i32;
 
 #[link(name = "kernel32")]

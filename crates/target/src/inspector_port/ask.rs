@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http::{Connection, Limits, Request};
 
-/// Where inspectors listen unless they are told otherwise: Node's own choice is the first; cluster workers count on
-/// from there.
+/// Where inspectors listen unless they are configured otherwise: Node's own choice is the first; cluster workers count
+/// on from there.
 pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
 /// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy. Its answer has about
@@ -45,13 +45,13 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    /// What a server that says this is taken for.
-    fn taken_for_inspector(says: &'static [u8]) -> bool {
+    /// Whether a server that answers this is taken for an inspector.
+    fn taken_for_inspector(answer: &'static [u8]) -> bool {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.write_all(says);
+            let _ = stream.write_all(answer);
             // Stays open until the other side has had enough.
             let _ = stream.read_to_end(&mut Vec::new());
         });

@@ -1,4 +1,4 @@
-//! The inspector port on macOS and Windows: the system tells whose a listening socket is. What must hold before a
+//! The inspector port on macOS and Windows: the system reports whose a listening socket is. What must hold before a
 //! process is asked to open one, and how it is asked, is the `gate` of each system.
 
 #[cfg(target_os = "macos")]
@@ -82,7 +82,7 @@ impl InspectorPort {
         }
     }
 
-    /// Whether a process would open its inspector, as far as can be told without asking it.
+    /// Whether a process would open its inspector, as far as can be known without asking it.
     pub fn could_open(pid: u32, opening: &Opening) -> Result<(), Refusal> {
         let (process, gate, _) = prepare(pid)?;
         gate.check(&process, opening)
@@ -146,7 +146,7 @@ impl Newcomers {
         None
     }
 
-    /// Where no owner is told, only what is new on a usual port is: the session makes sure that it is this process.
+    /// Where no owner is known, only what is new on a usual port is: the session makes sure that it is this process.
     fn is_worth_asking(&self, listener: &Listener) -> bool {
         let questions = self.asked.iter().filter(|asked| *asked == listener).count();
         let is_usual = USUAL_PORTS.contains(&listener.address.port());
@@ -218,7 +218,7 @@ fn taken(pid: u32, command: &Command, holder: Holder, was_signalled: bool) -> Re
     Refusal::PortTaken { pid, port: port_of(command), holder, was_signalled }
 }
 
-/// Where it would listen, as far as its command line says.
+/// Where it would listen, as far as its command line shows.
 fn port_of(command: &Command) -> u16 {
     command.wanted_port().unwrap_or(*USUAL_PORTS.start())
 }

@@ -89,7 +89,7 @@ impl InspectorPort {
         }
     }
 
-    /// Whether SIGUSR1 would open the inspector of a process, as far as can be told without sending it.
+    /// Whether SIGUSR1 would open the inspector of a process, as far as can be known without sending it.
     pub fn could_open(pid: u32, opening: &Opening) -> Result<(), Refusal> {
         let gate = Gate::new(&Proc::default(), pid)?;
         gate.look_around()?;

@@ -13,8 +13,7 @@ use elsewhere as here;
 #[cfg(target_os = "linux")]
 use linux as here;
 
-/// Why the inspector of a process is out of reach. Where [`Refusal::was_signalled`] does not say otherwise, the process
-/// is as it was.
+/// Why the inspector of a process is out of reach. Unless [`Refusal::was_signalled`], the process is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Zero, or a number that would mean a group or every process.
@@ -49,7 +48,7 @@ pub enum Refusal {
     NoHandle {
         /// The process.
         pid: u32,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// Node does not listen to signals in its first moments.
@@ -111,7 +110,7 @@ pub enum Refusal {
     Unreachable {
         /// The process.
         pid: u32,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// Nothing here could pass the question on.

@@ -1,5 +1,5 @@
 //! Which ways this user has into a process, and why not. Nothing is tried: the answer comes from what the kernel
-//! says of us, of the process and of its own settings.
+//! reports of us, of the process and of its own settings.
 
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ pub(crate) const SIGUSR1: u64 = 1 << 9;
 /// Node does not listen to signals in its first moments.
 pub(crate) const YOUNGEST_S: f64 = 1.0;
 
-/// What a closed way says of another user's process.
+/// The reason why a way into another user's process is closed.
 const NOT_OURS: &str = "another user's process (needs root)";
 
 /// All ways into a process.

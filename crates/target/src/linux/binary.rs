@@ -218,7 +218,7 @@ mod tests {
 
     /// All that are installed: on the PATH, and beside each other below /opt.
     #[test]
-    fn real_binaries_say_their_version() {
+    fn real_binaries_contain_their_version() {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path = std::env::split_paths(&path).map(|folder| folder.join("node"));
         let beside = std::fs::read_dir("/opt").into_iter().flatten().flatten();
@@ -229,8 +229,8 @@ mod tests {
                 continue;
             }
             let found = content_of(&File::open(&path).unwrap()).unwrap();
-            let told = Command::new(&path).arg("--version").output().unwrap();
-            let version = String::from_utf8(told.stdout).unwrap().trim().to_owned();
+            let output = Command::new(&path).arg("--version").output().unwrap();
+            let version = String::from_utf8(output.stdout).unwrap().trim().to_owned();
             assert_eq!(
                 (found.starts_node, found.version),
                 (true, Some(version)),

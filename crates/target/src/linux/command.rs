@@ -1,4 +1,4 @@
-//! What started a process, as /proc tells it.
+//! What started a process, as /proc shows it.
 
 use std::io;
 

@@ -35,7 +35,7 @@ pub(crate) struct Containers {
     known: HashMap<String, Container>,
 }
 
-/// How long a container engine has for its answer, and more than one ever says about one container.
+/// How long a container engine has for its answer, and more than one ever sends about one container.
 const LIMITS: Limits =
     Limits { time: Duration::from_millis(300), head_bytes: 64 << 10, body_bytes: 1 << 20 };
 
@@ -135,7 +135,7 @@ const ANNOTATIONS: [[&str; 3]; 3] = [
 /// More than a container's own configuration ever has.
 const MOST_CONFIG: u64 = 4 << 20;
 
-/// What a folder of running containers says of one: in ID, in NAMESPACE/ID, or in ID/userdata.
+/// What a folder of running containers has about one: in ID, in NAMESPACE/ID, or in ID/userdata.
 fn bundle(folder: &Path, id: &str) -> Option<Container> {
     let namespaces =
         fs::read_dir(folder).ok()?.flatten().take(MOST_NAMESPACES).map(|entry| entry.path());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_say_their_version() {
+    fn engines_report_their_version() {
         let folder = PathBuf::from(format!("/tmp/nodescope-engine-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("docker.sock");

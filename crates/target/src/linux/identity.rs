@@ -1,6 +1,7 @@
-//! What tells a process from others that run the same command: its working folder, its script, and the application that
-//! these belong to, by the name in a package.json. Such a file is the process's own and may be anything: it is opened
-//! inside of the process's root, must be a regular file of at most 1 MiB, and only its name is taken.
+//! What distinguishes a process from others that run the same command: its working folder, its script, and the
+//! application that these belong to, by the name in a package.json. Such a file is the process's own and may be
+//! anything: it is opened inside of the process's root, must be a regular file of at most 1 MiB, and only its name is
+//! taken.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -46,7 +47,7 @@ pub fn app_of_folder(folder: &Path) -> Option<String> {
     folder.ancestors().take(MOST_FOLDERS).find_map(|folder| package_name(Path::new("/"), folder))
 }
 
-/// The kernel tells the folder of a process in a chroot as seen from our own root.
+/// The kernel reports the folder of a process in a chroot as seen from our own root.
 fn working_folder(proc: &Proc, pid: u32) -> Option<PathBuf> {
     let folder = proc.link_of(pid, "cwd").ok()?;
     let root = proc.link_of(pid, "root").unwrap_or_else(|_| "/".into());
@@ -54,8 +55,8 @@ fn working_folder(proc: &Proc, pid: u32) -> Option<PathBuf> {
     Some(inside.unwrap_or(folder)).filter(|folder| folder.is_absolute())
 }
 
-/// Where a package.json is looked for, the most telling place first: between the script and the working folder, in that
-/// folder, then around the script. A script of a package, such as `next`, says nothing of the application.
+/// Where a package.json is looked for, the most specific place first: between the script and the working folder, in
+/// that folder, then around the script. A script of a package, such as `next`, has nothing to do with the application.
 fn folders(folder: &Path, script: Option<&Path>) -> Vec<PathBuf> {
     let is_own = |script: &&Path| !script.components().any(|part| part.as_os_str() == PACKAGES);
     let around = script.filter(is_own).and_then(Path::parent).into_iter().flat_map(Path::ancestors);

@@ -25,7 +25,7 @@ pub(crate) struct Listeners {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hidden;
 
-/// Services listen on few ports; more tell nothing.
+/// Services listen on few ports; more mean nothing.
 const MOST_PORTS: usize = 16;
 
 /// `TCP_LISTEN` in net/tcp.

@@ -106,7 +106,7 @@ pub(crate) const FIRST_USERS: &str = "user:[4026531837]";
 const FIRST_CGROUPS: &str = "cgroup:[4026531835]";
 
 impl Limits {
-    /// What files below `proc` and `root` say.
+    /// What files below `proc` and `root` contain.
     pub fn read(proc: &Proc, root: &Path) -> Self {
         let setting = |name: &str| proc.text(name).ok().map(|text| text.trim().to_owned());
         let number = |name: &str| setting(name).and_then(|text| text.parse().ok());
@@ -145,7 +145,7 @@ impl Limits {
         self.capabilities & (1 << capability.bit()) != 0
     }
 
-    /// Whether perf events are open to us whatever the settings say.
+    /// Whether perf events are open to us whatever the settings are.
     pub fn may_sample_all(&self) -> bool {
         // Those of a user namespace do not count.
         !self.has_own_users && (self.has(Capability::Perfmon) || self.has(Capability::SysAdmin))
@@ -248,7 +248,7 @@ mod tests {
         assert!(!limits.has(Capability::SysAdmin) && limits.may_sample_all());
     }
 
-    /// A virtual machine may have been made from an image of Docker's: the mark alone says nothing.
+    /// A virtual machine may have been made from an image of Docker's: the mark alone means nothing.
     #[test]
     fn a_mark_alone_is_no_container() {
         let status = STATUS.replace("Seccomp:\t2", "Seccomp:\t0");

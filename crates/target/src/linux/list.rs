@@ -29,7 +29,7 @@ pub struct Process {
     pub inner_pid: u32,
     /// Its parent.
     pub parent_pid: u32,
-    /// Whether its ELF file was seen to be Node; else this user may not look, and only its command line says so.
+    /// Whether its ELF file was seen to be Node; else this user may not look, and only its command line shows that.
     pub is_certain: bool,
     /// `v22.1.0`.
     pub node_version: Option<String>,
@@ -74,7 +74,7 @@ pub struct Process {
 pub struct List {
     /// The busiest first, tools last.
     pub processes: Vec<Process>,
-    /// How many processes of other users this user may not look at, and nothing says what they are.
+    /// How many processes of other users this user may not look at, and nothing shows what they are.
     pub hidden: usize,
 }
 
@@ -171,7 +171,7 @@ impl Places {
 }
 
 impl Process {
-    /// The command line with the program's name alone: where Node is installed says less than what it runs.
+    /// The command line with the program's name alone: where Node is installed matters less than what it runs.
     pub fn short_command(&self) -> String {
         let (program, rest) = self.command.split_once(' ').unwrap_or((&self.command, ""));
         let program = program.rsplit('/').next().unwrap_or(program);
@@ -367,7 +367,7 @@ impl<'a> Machinery<'a> {
     }
 }
 
-/// To what the kernel's clock can tell: a hundredth.
+/// To the resolution of the kernel's clock: a hundredth.
 fn rounded(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }

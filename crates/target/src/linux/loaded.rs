@@ -28,7 +28,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn our_own_functions_are_where_we_say() {
+    fn our_own_functions_are_where_we_find_them() {
         let path = fs::read_link("/proc/self/exe").unwrap();
         let bytes = fs::read(&path).unwrap();
         let image = Elf::parse(&bytes[..]).unwrap();

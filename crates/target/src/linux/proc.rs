@@ -1,5 +1,5 @@
-//! Access to /proc, or to a folder that looks like it. Reads are bounded, because the files of a process say
-//! what the process wants them to say.
+//! Access to /proc, or to a folder that looks like it. Reads are bounded, because the files of a process contain
+//! what the process wants.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -27,7 +27,7 @@ pub enum Role {
     },
 }
 
-/// What roles are told from.
+/// What roles are derived from.
 #[derive(Clone, Debug)]
 pub(crate) struct Traits {
     pub(crate) pid: u32,
@@ -108,7 +108,7 @@ pub(crate) fn roles(processes: &[Traits]) -> Vec<Role> {
     processes.iter().map(role).collect()
 }
 
-/// pm2's number for an application, or an empty text where only the command line tells that pm2 runs it.
+/// pm2's number for an application, or an empty text where only the command line shows that pm2 runs it.
 pub(crate) fn pm2(process: &Traits) -> Option<String> {
     let by_command =
         || process.command.script.as_deref().is_some_and(|script| script.contains(PM2_CONTAINER));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_told_by_script_or_title() {
+    fn tools_are_recognized_by_script_or_title() {
         let titled = |title: &str| {
             let command = Command::parse(title.as_bytes(), None);
             Traits { command, ..process(1, 0, "", Some("")) }

@@ -1,4 +1,4 @@
-//! What the kernel says of a process to every user: /proc/PID/status and /proc/PID/stat.
+//! What the kernel shows of a process to every user: /proc/PID/status and /proc/PID/stat.
 
 use std::collections::HashMap;
 

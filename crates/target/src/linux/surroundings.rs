@@ -1,5 +1,5 @@
 //! How a process is built and where it lives, as far as this user may see: what its binary kept, which C library it
-//! uses, whether its namespaces are ours. `doctor` asks, to say why a recording shows less.
+//! uses, whether its namespaces are ours. `doctor` asks, to explain why a recording shows less.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_there() {
+    fn no_process_is_there() {
         assert_eq!(Surroundings::read(&Proc::default(), u32::MAX), Surroundings::default());
     }
 }

@@ -107,7 +107,7 @@ impl Running {
         }
     }
 
-    /// Waits until the kernel says so of it.
+    /// Waits until the kernel reports that state of it.
     pub fn wait_for_state(&self, state: &str) {
         let end = Instant::now() + PATIENCE;
         let wanted = format!("State:\t{state}");

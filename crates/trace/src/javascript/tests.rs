@@ -27,8 +27,8 @@ fn function<'a>(name: &'a str, script: Option<&'a str>) -> Function<'a> {
     }
 }
 
-fn frame(told: Option<Function<'_>>) -> JavaScript<'_> {
-    let name = FrameName::Function { row: 5, tier: Tier::Maglev, told };
+fn frame(function: Option<Function<'_>>) -> JavaScript<'_> {
+    let name = FrameName::Function { row: 5, tier: Tier::Maglev, function };
     JavaScript { row: 6, name, line: 1, column: 2, inlined: true }
 }
 
@@ -50,8 +50,8 @@ fn every_text_comes_back_as_it_was() {
     for name in STRANGE.into_iter().chain([long.as_str()]) {
         for script in STRANGE.into_iter().chain([long.as_str()]) {
             let generator = Some(long.as_bytes());
-            let told = Function { generator, ..function(name, Some(script)) };
-            let frame = frame(Some(told));
+            let function = Function { generator, ..function(name, Some(script)) };
+            let frame = frame(Some(function));
             assert_eq!(decode(&through_parts(&encode(&frame))), Some(frame));
         }
     }
@@ -63,8 +63,8 @@ fn every_kind_and_tier_comes_back() {
     let wasm = [Wasm { index: None }, Wasm { index: Some(3) }, WasmToJs, JsToWasm];
     for kind in wasm.into_iter().chain([JavaScript, Regexp]) {
         for tier in TIERS {
-            let told = Some(Function { kind, ..function("f", None) });
-            let name = FrameName::Function { row: 0, tier, told };
+            let function = Some(Function { kind, ..function("f", None) });
+            let name = FrameName::Function { row: 0, tier, function };
             let frame = super::JavaScript { row: 1, name, line: 0, column: 0, inlined: false };
             assert_eq!(decode(&encode(&frame)), Some(frame));
         }
@@ -109,10 +109,10 @@ fn texts_beyond_the_limit_are_cut() {
     })));
     assert!(bytes.len() < MOST_BYTES);
     let joined = through_parts(&bytes);
-    let FrameName::Function { told: Some(told), .. } = decode(&joined).unwrap().name else {
-        panic!("it was told");
+    let FrameName::Function { function: Some(function), .. } = decode(&joined).unwrap().name else {
+        panic!("it has its function");
     };
-    assert_eq!(told.name.len(), LONGEST_TEXT);
+    assert_eq!(function.name.len(), LONGEST_TEXT);
 }
 
 #[test]

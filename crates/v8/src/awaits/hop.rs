@@ -1,5 +1,5 @@
 //! One link of a chain: from a promise to the one that will be settled after it, and the caller between them. What a
-//! closure leads to is told by its context: V8's builtins have contexts of a shape of their own.
+//! closure leads to is shown by its context: V8's builtins have contexts of a shape of their own.
 
 use super::{Awaiter, Chain, ChainEnd, Next, Suspended};
 use crate::heap::{Heap, Object, small_integer};

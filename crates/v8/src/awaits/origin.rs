@@ -1,4 +1,4 @@
-//! What began an async function that nothing awaits. A chain ends there, but two things still tell whose work it is: a
+//! What began an async function that nothing awaits. A chain ends there, but two things still show whose work it is: a
 //! handler of a server was given the request and its reply, and a framework gave `then` a function of its own.
 
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(crate) struct KnownClass {
 }
 
 impl Chain<'_> {
-    /// What began the outermost function, the innermost first. Empty where nothing tells.
+    /// What began the outermost function, the innermost first. Empty where nothing shows it.
     pub(super) fn origin(&mut self, suspended: &[Suspended]) -> Vec<FunctionId> {
         let generators = suspended.iter().rev().map(|function| function.generator);
         let generators: Vec<u64> = generators.chain(self.resumed).collect();

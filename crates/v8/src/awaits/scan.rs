@@ -1,5 +1,5 @@
 //! The generators of async functions in a piece of memory, wherever they stand. A generator is recognised in three
-//! steps: its words have the shape of a suspended one, its map says what it is, and it does not stand in what V8 has
+//! steps: its words have the shape of a suspended one, its map shows what it is, and it does not stand in what V8 has
 //! freed. Freed memory keeps what was in it until it is used again.
 
 use std::ops::Range;
@@ -84,8 +84,8 @@ impl Chain<'_> {
         windows.filter(|(_, words)| fits(words)).map(|(at, _)| at).collect()
     }
 
-    /// The parts of a piece that V8 has freed. V8's own kinds of maps are told by one of them, that of the code of a
-    /// generator's function.
+    /// The parts of a piece that V8 has freed. V8's own kinds of maps are recognized by one of them, that of the code
+    /// of a generator's function.
     fn freed(&mut self, piece: &Piece, generator: Object) -> Vec<Range<u64>> {
         let offset = self.layout.at.generator_function;
         let kind = self.layout.free_space;
@@ -113,7 +113,7 @@ impl Chain<'_> {
     }
 }
 
-/// A free part whose size is told in bytes or, since some version of Node 24, in words: behind it stands an object, or
+/// A free part whose size is given in bytes or, since some version of Node 24, in words: behind it stands an object, or
 /// the page ends.
 fn end_of_free(
     heap: &mut Heap<'_>,

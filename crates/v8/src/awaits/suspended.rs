@@ -58,7 +58,7 @@ struct Node {
 }
 
 impl Reader {
-    /// Searches some ranges of memory for async functions that are suspended. `may_go_on` is told how many bytes were
+    /// Searches some ranges of memory for async functions that are suspended. `may_go_on` gets how many bytes were
     /// read so far, now and then. Nothing is found where the layout of generators is not known.
     pub fn suspended(
         &mut self,

@@ -1,4 +1,4 @@
-//! What V8 says nowhere in its binary: one row for each field, one column for each version, from V8's sources. A new
+//! What no V8 binary contains: one row for each field, one column for each version, from V8's sources. A new
 //! version is a new column, after a developer has read each file that the rows name.
 
 use super::Version;
@@ -142,7 +142,7 @@ const GENERATOR: &str = "src/objects/js-generator.tq";
 const PROMISE: &str = "src/objects/js-promise.tq";
 const REACTION: &str = "src/objects/promise.tq";
 
-/// The rows. A number below zero says that the version has no such thing. Offsets count from the object's first
+/// The rows. A number below zero means that the version has no such thing. Offsets count from the object's first
 /// byte, its map.
 pub(super) const ROWS: &[Row] = &[
     row(Field::SharedFunctionData, SHARED, "function_data, trusted_function_data", all(8)),
@@ -233,7 +233,7 @@ pub(super) const ROWS: &[Row] = &[
         each([40, 32, 32, 32, 32, 32]),
     ),
     // The rest is no object of the heap: the sources give the order of fields, and each distance was found in running
-    // processes, at code whose addresses and names the perf map tells.
+    // processes, at code whose addresses and names the perf map has.
     row(Field::NativeWireBytes, NATIVE, "wire_bytes_", each([0x138, 0xc8, 0xc8, 0xf0, 0xf0, 0xe8])),
     row(
         Field::NativeOwnedCode,
@@ -313,7 +313,7 @@ pub(super) fn column(version: Version) -> Option<usize> {
     KNOWN.iter().position(is_it).or(equal)
 }
 
-/// What a row says of a version.
+/// The value of a row for a version.
 pub(super) fn value(field: Field, column: usize) -> Option<i64> {
     ROWS.iter().find(|row| row.field == field)?.values.get(column).copied().flatten()
 }

@@ -91,7 +91,7 @@ pub struct Pool {
     program: (u64, u64),
 }
 
-/// What a pool says of itself.
+/// The state that a pool keeps of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
     /// Its threads; 0 as long as nothing has used it.
@@ -132,7 +132,7 @@ impl Pool {
         })
     }
 
-    /// What it says now. What is not a pool, or changes while it is read, is a fault.
+    /// Its state now. What is not a pool, or changes while it is read, is a fault.
     pub fn look(&self, memory: &dyn Memory, names: &mut WorkNames) -> Result<PoolState, Fault> {
         let (mut threads, mut idle, mut running) = ([0; 4], [0; 4], [0; 4]);
         let mut pieces = [

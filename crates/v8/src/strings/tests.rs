@@ -41,7 +41,7 @@ impl Made {
         made
     }
 
-    /// Adds words and says where.
+    /// Adds words; returns where.
     fn add(&self, words: &[u64]) -> u64 {
         let mut bytes = self.0.borrow_mut();
         let at = BASE + bytes.len() as u64;
@@ -78,7 +78,7 @@ impl Made {
         self.heap(|heap| heap.source_text(reference, 100).map(|text| text.to_string()))
     }
 
-    /// V8's scavenger keeps a large object where it is, and says so in the place of its map.
+    /// V8's scavenger keeps a large object where it is, and marks that in the place of its map.
     fn promote(&self, reference: u64) -> u64 {
         let at = (reference - 1 - BASE) as usize;
         self.0.borrow_mut()[at..at + 8].copy_from_slice(&(reference - 1).to_le_bytes());

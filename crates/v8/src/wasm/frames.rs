@@ -7,7 +7,7 @@ use crate::name::Tier;
 use crate::reason::Reason;
 
 impl Attempt<'_> {
-    /// Names a frame that its own mark tells to be WebAssembly's, or a wrapper around JavaScript. `None` where it is
+    /// Names a frame that its own mark shows to be WebAssembly's, or a wrapper around JavaScript. `None` where it is
     /// not marked, and for an innermost frame that may still be its caller's.
     pub(crate) fn name_by_wasm_mark(&mut self) -> Option<Result<JsFrame, Reason>> {
         let wasm = self.reader.layout.wasm.as_ref()?;

@@ -118,7 +118,7 @@ fn what_was_inlined_owns_its_lines() {
 }
 
 #[test]
-fn what_is_not_certain_is_said() {
+fn what_is_not_certain_is_reported() {
     let serve = call(A, "serve", 5, 15);
     assert_eq!(
         owner(&serve, 10),
@@ -132,7 +132,7 @@ fn what_is_not_certain_is_said() {
 }
 
 #[test]
-fn what_is_not_known_is_said() {
+fn what_is_not_known_is_reported() {
     let elsewhere = call("file:///srv/c.js", "c", 5, 1);
     assert_eq!(owner(&elsewhere, 7), Owner::Unchecked);
     assert_eq!(owner(&elsewhere, 4), Owner::Uncertain, "before its beginning");

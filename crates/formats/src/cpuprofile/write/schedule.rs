@@ -1,4 +1,4 @@
-//! Which sample stands when. The form says only when samples were taken: each stands until the next. So a gap
+//! Which sample stands when. The form has only when samples were taken: each stands until the next. So a gap
 //! gets a sample of its own, and samples that have no times, or that overlap, are laid end to end.
 
 use profile::{Lane, LaneId, Profile, Unit};

@@ -1,6 +1,6 @@
 //! How long a request waits that arrives at any moment: until the loop polls again. The watcher chooses moments without
 //! looking at the loop first. At each one a loop either polls, and takes a request at once, or it is in a turn, and
-//! later looks tell when that ends. So the moments are a fair sample of what requests meet.
+//! later looks show when that ends. So the moments are a fair sample of what requests meet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn long_turns_are_told_apart() {
+    fn long_turns_are_kept_apart() {
         let mut moments = Moments::default();
         moments.add(10 * MS, false);
         moments.end(TurnEnd::Apart);

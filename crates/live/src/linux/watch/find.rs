@@ -47,10 +47,10 @@ struct Program {
     libuv: Option<Libuv>,
 }
 
-/// What a file with libuv in it says.
+/// What a file with libuv in it contains.
 #[derive(Clone, Debug)]
 struct Libuv {
-    /// The function that gives the main loop, and the variable that it gives where a symbol tells it.
+    /// The function that gives the main loop, and the variable that it gives where a symbol names it.
     function: u64,
     variable: Option<u64>,
     layout: LoopLayout,

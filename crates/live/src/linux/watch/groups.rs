@@ -24,7 +24,7 @@ pub(crate) struct Groups {
     /// The group that limits its CPU time, and all groups around it, the innermost first.
     limiting: Vec<PathBuf>,
     is_first_version: bool,
-    /// The files that tell how much its tasks waited, or those of the whole machine.
+    /// The files that show how much its tasks waited, or those of the whole machine.
     cpu_pressure: Option<PathBuf>,
     memory_pressure: Option<PathBuf>,
     freezer: Option<Freezer>,

@@ -34,7 +34,7 @@ pub(super) struct LoopThread {
     before: Option<Before>,
     pub(super) is_asleep: bool,
     pub(super) stack_end: Option<u64>,
-    next_told_ns: u64,
+    next_report_ns: u64,
 }
 
 pub(super) fn wait_of(
@@ -56,7 +56,7 @@ impl LoopThread {
             before: None,
             is_asleep: false,
             stack_end: None,
-            next_told_ns: 0,
+            next_report_ns: 0,
         }
     }
 
@@ -106,7 +106,7 @@ impl LoopThread {
         key(&before.state) != key(&now)
     }
 
-    /// A request may arrive now. Without a count, turns that follow one another cannot be told apart.
+    /// A request may arrive now. Without a count, turns that follow one another cannot be distinguished.
     pub(super) fn add_moment(&mut self) {
         if let Some(Before { time_ns, state: LoopState { entry_ns, count: Some(_), .. }, .. }) =
             self.before
@@ -143,8 +143,8 @@ impl LoopThread {
         Some(state)
     }
 
-    /// Tells what was seen.
-    pub(super) fn tell(&mut self, pid: u32, now_ns: u64, take: &mut dyn FnMut(Observation)) {
+    /// Reports what was seen.
+    pub(super) fn report(&mut self, pid: u32, now_ns: u64, take: &mut dyn FnMut(Observation)) {
         let tid = self.tid;
         for seen in self.turns.take() {
             match seen {
@@ -163,13 +163,13 @@ impl LoopThread {
                 }
             }
         }
-        if now_ns >= self.next_told_ns {
-            self.next_told_ns = now_ns.saturating_add(SECOND_NS);
-            self.tell_loop(pid, now_ns, take);
+        if now_ns >= self.next_report_ns {
+            self.next_report_ns = now_ns.saturating_add(SECOND_NS);
+            self.report_loop(pid, now_ns, take);
         }
     }
 
-    fn tell_loop(&mut self, pid: u32, now_ns: u64, take: &mut dyn FnMut(Observation)) {
+    fn report_loop(&mut self, pid: u32, now_ns: u64, take: &mut dyn FnMut(Observation)) {
         if let Some(met) = self.moments.take(now_ns) {
             take(Observation::Delays { pid, tid: self.tid, met });
         }
@@ -188,7 +188,7 @@ impl LoopThread {
 
     pub(super) fn finish(&mut self, pid: u32, end_ns: u64, take: &mut dyn FnMut(Observation)) {
         self.turns.finish(end_ns);
-        self.tell(pid, end_ns, take);
-        self.tell_loop(pid, end_ns, take);
+        self.report(pid, end_ns, take);
+        self.report_loop(pid, end_ns, take);
     }
 }

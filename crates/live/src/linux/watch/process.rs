@@ -71,7 +71,7 @@ enum Main {
     /// It is looked for: where the pointer to it is, once that is known.
     Wanted(Option<(u64, LoopLayout)>),
     Found,
-    /// It is not watched, and that was told.
+    /// It is not watched, and that was reported.
     Missed,
     /// This is another program; when it is looked at again.
     Other {
@@ -105,7 +105,7 @@ pub(super) struct Process {
 struct Missing {
     since_ns: u64,
     problem: &'static str,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// A thread that may run a loop.
@@ -167,7 +167,7 @@ impl Process {
             } else if context.is_moment {
                 one.add_moment();
             }
-            one.tell(self.pid, now_ns, take);
+            one.report(self.pid, now_ns, take);
         }
         for row in ended.into_iter().rev() {
             let mut one = self.loops.swap_remove(row);
@@ -196,7 +196,7 @@ impl Process {
         for one in self.loops.iter_mut().filter(|one| one.moments.are_open()) {
             // A loop that has ended is noticed by the next look at everything.
             one.look(&self.memory, &self.groups, throttled_ns);
-            one.tell(self.pid, now_ns, take);
+            one.report(self.pid, now_ns, take);
         }
     }
 
@@ -239,16 +239,16 @@ impl Process {
         }
     }
 
-    /// Whether this program was seen before it was told that it began, at this time.
+    /// Whether this program was seen before its record came, which has this time as its start.
     pub(super) fn was_noticed_after(&self, time_ns: u64) -> bool {
         self.is_new && self.born_ns >= time_ns
     }
 
     pub(super) fn finish(&mut self, end_ns: u64, take: &mut dyn FnMut(Observation)) {
         if let Some(missing) =
-            self.missing.filter(|missing| !missing.is_told && self.main != Main::Found)
+            self.missing.filter(|missing| !missing.is_reported && self.main != Main::Found)
         {
-            self.tell_problem(end_ns, missing.problem, take);
+            self.report_problem(end_ns, missing.problem, take);
         }
         for one in &mut self.loops {
             one.finish(self.pid, end_ns, take);
@@ -292,7 +292,7 @@ impl Process {
                 match context.programs.find(self.pid, &self.memory) {
                     Found::At { pointer, layout, pool } => {
                         if matches!(self.main, Main::Other { .. }) {
-                            // It has just become Node, and no record has said so yet.
+                            // It has just become Node, and no record of that has come yet.
                             (self.is_new, self.born_ns) = (true, now_ns);
                         }
                         self.main = Main::Wanted(Some((pointer, layout)));
@@ -313,9 +313,9 @@ impl Process {
         if let Main::Wanted(Some((pointer, layout))) = self.main {
             match self.main_loop(pointer, layout) {
                 _ if context.excluded.contains(&self.pid) => {
-                    self.tell_missed(now_ns, EXCLUDED, take);
+                    self.report_missed(now_ns, EXCLUDED, take);
                 }
-                Ok(_) if *context.room == 0 => self.tell_missed(now_ns, TOO_MANY, take),
+                Ok(_) if *context.room == 0 => self.report_missed(now_ns, TOO_MANY, take),
                 Ok(event_loop) => {
                     self.layout = Some(layout);
                     self.main = Main::Found;
@@ -343,15 +343,15 @@ impl Process {
         }
     }
 
-    /// There is no loop yet. Where that lasts, it is told, and the loop is looked for all the same: a process that a
-    /// CPU limit holds back takes seconds to begin.
+    /// There is no loop yet. Where that lasts, it is reported, and the loop is looked for all the same: a process that
+    /// a CPU limit holds back takes seconds to begin.
     fn miss(&mut self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
         let since_ns = if self.is_new { self.born_ns } else { now_ns };
-        let missing = self.missing.get_or_insert(Missing { since_ns, problem, is_told: false });
+        let missing = self.missing.get_or_insert(Missing { since_ns, problem, is_reported: false });
         missing.problem = problem;
-        if !missing.is_told && now_ns.saturating_sub(missing.since_ns) > START_NS {
-            missing.is_told = true;
-            self.tell_problem(now_ns, problem, take);
+        if !missing.is_reported && now_ns.saturating_sub(missing.since_ns) > START_NS {
+            missing.is_reported = true;
+            self.report_problem(now_ns, problem, take);
         }
     }
 
@@ -363,21 +363,26 @@ impl Process {
         take: &mut dyn FnMut(Observation),
     ) {
         if !self.is_new || context.now_ns.saturating_sub(self.born_ns) > START_NS {
-            self.tell_missed(context.now_ns, problem, take);
+            self.report_missed(context.now_ns, problem, take);
         }
     }
 
-    fn tell_missed(
+    fn report_missed(
         &mut self,
         now_ns: u64,
         problem: &'static str,
         take: &mut dyn FnMut(Observation),
     ) {
         self.main = Main::Missed;
-        self.tell_problem(now_ns, problem, take);
+        self.report_problem(now_ns, problem, take);
     }
 
-    fn tell_problem(&self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
+    fn report_problem(
+        &self,
+        now_ns: u64,
+        problem: &'static str,
+        take: &mut dyn FnMut(Observation),
+    ) {
         take(Observation::Loop(LoopSeen {
             pid: self.pid,
             tid: self.pid,
@@ -410,7 +415,7 @@ impl Process {
         *context.room = context.room.saturating_sub(1);
         let mut one = LoopThread::new(tid, event_loop, files, Turns::new(born_ns, is_new));
         if one.look(&self.memory, &self.groups, self.throttled_ns()) {
-            one.tell(self.pid, context.now_ns, take);
+            one.report(self.pid, context.now_ns, take);
             self.loops.push(one);
         }
     }

@@ -1,4 +1,4 @@
-//! What the kernel says of a thread again and again: its counters and its state. The files stay open, which makes a
+//! What the kernel reports of a thread again and again: its counters and its state. The files stay open, which makes a
 //! look cheap.
 
 use std::fs::File;

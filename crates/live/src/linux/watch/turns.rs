@@ -1,7 +1,7 @@
 //! The turns of one event loop, from looks at it. libuv notes when its poll begins and for how long it has polled, so
 //! a turn begins where one poll ends and ends where the next begins, whenever it is looked at. A loop that is never
-//! idle polls without waiting: there the count of turns and the time at which the loop says its turn began tell them
-//! apart, as exactly as the looks follow each other.
+//! idle polls without waiting: there the count of turns, and the start that the loop notes for its turn, distinguish
+//! them, as exactly as the looks follow each other.
 
 use super::delays::TurnEnd;
 
@@ -14,7 +14,7 @@ const LONGEST_STRETCH_NS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) now_ns: u64,
-    /// What the loop says: when its poll began, 0 outside of one; for how long it has polled before; its turns; when
+    /// What the loop has: when its poll began, 0 outside of one; for how long it has polled before; its turns; when
     /// its turn began.
     pub(crate) entry_ns: u64,
     pub(crate) idle_ns: u64,
@@ -72,7 +72,7 @@ pub(crate) struct LongTurn {
     pub(crate) throttled_ns: Option<u64>,
 }
 
-/// What looks tell.
+/// What looks show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Long(LongTurn),
@@ -141,8 +141,8 @@ impl Turns {
         }
     }
 
-    /// Takes a look in; what it completes is appended to what [`Turns::take`] gives. Tells how the turn ended that was
-    /// going on, if it did.
+    /// Takes a look in; what it completes is appended to what [`Turns::take`] gives. Returns how the turn ended that
+    /// was going on, if it did.
     pub(crate) fn look(&mut self, now: Look) -> Option<TurnEnd> {
         let Some(before) = self.before else {
             self.begin(now);
@@ -267,7 +267,7 @@ impl Turns {
         }
         let boundary = boundary(before, now)?;
         let is_busy = !before.is_polling() && !now.is_polling();
-        // Other turns may have followed the one that ended, and a timer moves the time at which a turn says it began.
+        // Other turns may have followed the one that ended, and a timer moves the start that a turn has.
         let latest_ns = boundary.start_ns.filter(|_| is_busy);
         let end_ns =
             latest_ns.map_or(boundary.end_ns, |latest_ns| middle(before.now_ns, latest_ns));
@@ -298,8 +298,8 @@ impl Turns {
         Some(end)
     }
 
-    /// Turns that passed between two looks at a loop that polled. The last one began when the loop says so; if there
-    /// was only one before it, that had the rest of the time that was not polled.
+    /// Turns that passed between two looks at a loop that polled. The last one began at the time that the loop has; if
+    /// there was only one before it, that had the rest of the time that was not polled.
     fn close_between(&mut self, before: &Look, now: &Look, turns: u64) {
         let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
         let within = |time_ns: u64| clamp(time_ns, before.now_ns, now.entry_ns);
@@ -376,12 +376,12 @@ fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
         }
         (true, false) => {
             let woken_ns = within(before.entry_ns.saturating_add(idle_ns));
-            let told_ns = within(now.time_ns);
+            let loop_time_ns = within(now.time_ns);
             let start_ns = match turns {
                 Some(0) if idle_ns > 0 => woken_ns,
-                Some(_) => told_ns,
+                Some(_) => loop_time_ns,
                 // Perhaps it turned more than once, perhaps it set a timer.
-                None => middle(woken_ns, told_ns.max(woken_ns)),
+                None => middle(woken_ns, loop_time_ns.max(woken_ns)),
             };
             Some(Boundary { end_ns: start_ns, start_ns: Some(start_ns), turns: turns.unwrap_or(0) })
         }

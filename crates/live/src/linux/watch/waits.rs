@@ -18,9 +18,9 @@ pub(super) struct Wait {
 /// The stacks of the turn that goes on.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// The turn's start, and how much of its time off the CPU was told already.
+    /// The turn's start, and how much of its time off the CPU was reported already.
     turn_ns: u64,
-    told_ns: u64,
+    reported_ns: u64,
     /// When the last one was read, and its number.
     last: Option<(u64, u64)>,
 }
@@ -46,7 +46,7 @@ impl Waits {
     ) -> Option<Wait> {
         let before = if self.turn_ns == start_ns { self.take(off_ns) } else { None };
         if self.turn_ns != start_ns {
-            (self.turn_ns, self.told_ns) = (start_ns, 0);
+            (self.turn_ns, self.reported_ns) = (start_ns, 0);
         }
         self.last = Some((time_ns, number));
         before
@@ -59,8 +59,8 @@ impl Waits {
 
     fn take(&mut self, off_ns: u64) -> Option<Wait> {
         let (time_ns, number) = self.last.take()?;
-        let weight_ns = off_ns.saturating_sub(self.told_ns);
-        self.told_ns = self.told_ns.max(off_ns);
+        let weight_ns = off_ns.saturating_sub(self.reported_ns);
+        self.reported_ns = self.reported_ns.max(off_ns);
         (weight_ns >= SHORTEST_NS).then_some(Wait { time_ns, weight_ns, number })
     }
 }

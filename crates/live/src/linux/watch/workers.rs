@@ -1,4 +1,4 @@
-//! The event loops of worker threads, which lie on the workers' own stacks. A thread that polls says in its system
+//! The event loops of worker threads, which lie on the workers' own stacks. A thread that polls passes in its system
 //! call which descriptor it polls and where its stack is; of one that runs, the top of every stack is looked at.
 
 use std::fs;
@@ -38,7 +38,7 @@ pub(super) fn polled_by(
     candidates(sp & !7, &bytes, Some(fd)).find_map(|address| found_at(memory, pid, address, layout))
 }
 
-/// The loops on the stacks of all threads, and the threads that glibc says they are, by their own numbers.
+/// The loops on the stacks of all threads, and the threads that glibc has for them, by their own numbers.
 pub(super) fn on_stacks(
     memory: &dyn Memory,
     pid: u32,

@@ -9,7 +9,7 @@ fn parts<'a>(function: &'a str, script: Option<&'a str>) -> Parts<'a> {
     Parts { line: 12, column: 3, tier: V8Tier::Turbofan, ..Parts::javascript(function, script) }
 }
 
-/// What a perf map says of ordinary names, their parts say, too.
+/// The parts of ordinary names give the same as a perf map.
 #[test]
 fn ordinary_names_mean_what_their_text_means() {
     let scripts = [

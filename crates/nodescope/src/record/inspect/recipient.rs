@@ -39,7 +39,7 @@ impl<'a> Writing<'a> {
 }
 
 impl Recipient for Writing<'_> {
-    fn tell(&mut self, news: News<'_>) {
+    fn receive(&mut self, news: News<'_>) {
         match news {
             News::Chunk(bytes) => self.spool.append(bytes),
             News::Samples(samples) => self.progress.show(self.start.elapsed(), samples),

@@ -52,12 +52,12 @@ impl Walker<'_> {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         let engines = &self.engines;
         let is_job = |address: u64| engines.is_reaction_job(&moment, address).unwrap_or(false);
-        // A binary without symbols tells no jobs.
-        let tells = |frame: &Frame| {
+        // A binary without symbols does not show which frames are jobs.
+        let has_symbol = |frame: &Frame| {
             frame.kind == Kind::Builtin
                 && engines.is_reaction_job(&moment, frame.instruction()).is_some()
         };
-        let has_symbols = frames.iter().any(tells);
+        let has_symbols = frames.iter().any(has_symbol);
         let is_job: Option<&dyn Fn(u64) -> bool> = if has_symbols { Some(&is_job) } else { None };
         let stack = Stack::new(sp, sample.user_stack);
         heap.reader.await_chain(&*heap.memory, &stack, frames, is_job)
@@ -68,7 +68,7 @@ impl Walker<'_> {
     ///
     /// A sample hits any moment of a run. So of runs of one length as many end in the time from the sample to the first
     /// read, where their callers are lost, as in any later time of that length: those that are gone when they are
-    /// looked at again tell how many were lost of their kind. Long runs are read more often than short ones, and lost
+    /// looked at again show how many were lost of their kind. Long runs are read more often than short ones, and lost
     /// less.
     pub(super) fn stands_for(
         &self,
@@ -88,14 +88,14 @@ impl Walker<'_> {
         Some(u32::try_from(thousandths).unwrap_or(u32::MAX).clamp(1, MOST_STANDS_FOR))
     }
 
-    /// Gives the suspended callers their rows; why there are no more.
-    pub(super) fn tell_awaits(&mut self, pid: u32, chain: &AwaitChain) -> AwaitEnd {
+    /// Gives the suspended callers their rows. Returns why there are no more.
+    pub(super) fn add_awaits(&mut self, pid: u32, chain: &AwaitChain) -> AwaitEnd {
         self.awaiters.clear();
         for awaiter in &chain.awaiters {
             let row = self.row_of_awaiter(pid, awaiter);
             self.awaiters.push(row);
         }
-        told_end(chain.end)
+        recorded_end(chain.end)
     }
 
     fn row_of_awaiter(&mut self, pid: u32, awaiter: &Awaiter) -> u32 {
@@ -103,7 +103,7 @@ impl Walker<'_> {
     }
 
     /// Searches some ranges of a process's memory for async functions that are suspended. `None` where its V8 is not
-    /// known or may not be read. `may_go_on` is told now and then how much was read.
+    /// known or may not be read. `may_go_on` gets now and then how much was read.
     pub fn suspended(
         &mut self,
         pid: u32,
@@ -118,7 +118,7 @@ impl Walker<'_> {
         let mut chains = Vec::with_capacity(found.chains.len());
         for chain in &found.chains {
             let rows = chain.awaiters.iter().map(|awaiter| self.row_of_awaiter(pid, awaiter));
-            chains.push((chain.count, rows.collect(), told_end(chain.end)));
+            chains.push((chain.count, rows.collect(), recorded_end(chain.end)));
         }
         Some(Suspended {
             functions: found.functions,
@@ -132,7 +132,7 @@ impl Walker<'_> {
 }
 
 /// Why there are no more callers, as a recording has it.
-fn told_end(end: ChainEnd) -> AwaitEnd {
+fn recorded_end(end: ChainEnd) -> AwaitEnd {
     match end {
         ChainEnd::Root => AwaitEnd::Root,
         ChainEnd::Several => AwaitEnd::Several,

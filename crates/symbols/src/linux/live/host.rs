@@ -8,7 +8,7 @@ use v8::Memory;
 
 use crate::files::Files;
 
-/// What a walker asks beside what it is told.
+/// What a walker asks beside what it gets from records.
 pub trait Host {
     /// Where the files of a process are.
     fn whereabouts(&self, pid: u32) -> Whereabouts;
@@ -31,6 +31,6 @@ pub trait ProcessMemory: Memory {
 pub struct Whereabouts {
     /// Its root, where it is not ours.
     pub root: Option<PathBuf>,
-    /// Its program, if that was replaced on disk: the path that the kernel tells, and where it still is.
+    /// Its program, if that was replaced on disk: the path that the kernel reports, and where it still is.
     pub deleted: Option<(Vec<u8>, PathBuf)>,
 }

@@ -26,8 +26,8 @@ const MOST_WAITING: usize = 1 << 12;
 /// The scripts of all processes.
 #[derive(Default)]
 pub(super) struct Scripts {
-    /// What was told under a name.
-    told: FxHashMap<String, u64>,
+    /// What was reported under a name.
+    reported: FxHashMap<String, u64>,
     waiting: VecDeque<Waiting>,
     /// Those that could not be read in this round: strings move, and come to rest.
     again: Vec<Waiting>,
@@ -99,7 +99,7 @@ impl Scripts {
         if self.read < MOST_PER_SECOND { self.waiting.pop_front() } else { None }
     }
 
-    /// Reads one. `None` where it is the file's text, or was told before.
+    /// Reads one. `None` where it is the file's text, or was reported before.
     pub(super) fn read(
         &mut self,
         process: &mut Process<'_>,
@@ -119,7 +119,7 @@ impl Scripts {
         let mut hasher = DefaultHasher::new();
         (&found.map_url, &found.text).hash(&mut hasher);
         let hash = hasher.finish();
-        (self.told.insert(found.name.clone(), hash) != Some(hash)).then_some(found)
+        (self.reported.insert(found.name.clone(), hash) != Some(hash)).then_some(found)
     }
 
     fn transpiled(

@@ -18,7 +18,7 @@ struct Failed {
     /// The number of the process's mappings then.
     layout: u32,
     time_ns: u64,
-    was_told: bool,
+    was_reported: bool,
 }
 
 impl Tries {
@@ -30,8 +30,8 @@ impl Tries {
             before.layout != layout || time_ns.saturating_sub(before.time_ns) >= PAUSE_NS
         });
         if is_due {
-            let was_told = before.is_some_and(|before| before.was_told);
-            self.failed.insert(pid, Failed { layout, time_ns, was_told });
+            let was_reported = before.is_some_and(|before| before.was_reported);
+            self.failed.insert(pid, Failed { layout, time_ns, was_reported });
         }
         is_due
     }
@@ -40,7 +40,7 @@ impl Tries {
     pub(super) fn is_news(&mut self, pid: u32) -> bool {
         self.failed
             .get_mut(&pid)
-            .is_some_and(|failed| !std::mem::replace(&mut failed.was_told, true))
+            .is_some_and(|failed| !std::mem::replace(&mut failed.was_reported, true))
     }
 
     /// The process has ended, or is another program now.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_once() {
+    fn a_refusal_is_reported_once() {
         let mut tries = Tries::default();
         assert!(!tries.is_news(7), "there was no try");
         assert!(tries.begin(7, 1, 0) && tries.is_news(7) && !tries.is_news(7));

@@ -1,6 +1,6 @@
-//! How code of x86-64 calls and jumps, as far as the bytes tell.
+//! How code of x86-64 calls and jumps, as far as the bytes show.
 
-/// The longest call: a prefix, the code, two bytes that say where the address is, and four of a distance.
+/// The longest call: a prefix, the code, two bytes that encode where the address is, and four of a distance.
 pub(in crate::unwind) const LONGEST_CALL: usize = 7;
 /// The longest jump to another file, with what may stand before it.
 pub(in crate::unwind) const LONGEST_JUMP: usize = 8;
@@ -8,7 +8,7 @@ pub(in crate::unwind) const LONGEST_JUMP: usize = 8;
 const DIRECT_CALL: u8 = 0xe8;
 const DIRECT_JUMP: u8 = 0xe9;
 const INDIRECT: u8 = 0xff;
-/// A jump that has a condition: two bytes, of which the second says which.
+/// A jump that has a condition: two bytes, of which the second encodes which.
 const CONDITIONAL: u8 = 0x0f;
 const CONDITION: u8 = 0x80;
 /// What a direct call or jump takes: its code, and a distance from its end.
@@ -36,7 +36,7 @@ pub(in crate::unwind) fn ends_with_indirect_call(bytes: &[u8; LONGEST_CALL]) -> 
     (2..=LONGEST_CALL).any(is_call)
 }
 
-/// The bytes of `call r/m64` by its second one, which says where the address comes from.
+/// The bytes of `call r/m64` by its second one, which encodes where the address comes from.
 fn length_of_indirect(mode: u8) -> usize {
     let (kind, operand) = (mode >> 6, mode & 7);
     let scaled = usize::from(kind != 3 && operand == 4);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_from_other_bytes() {
+    fn calls_are_distinguished_from_other_bytes() {
         for call in [
             &[0xff, 0xd0][..],
             &[0x41, 0xff, 0xd4],

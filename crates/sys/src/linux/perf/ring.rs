@@ -68,7 +68,7 @@ impl Ring {
         self.release(end);
     }
 
-    /// Shows what the kernel has written since space was freed last, and says up to which position. Where it reaches
+    /// Shows what the kernel has written since space was freed last, and returns up to which position. Where it reaches
     /// the ring's end, it goes on in a second piece.
     pub fn show(&mut self, mut show: impl FnMut(&[u8], &[u8])) -> u64 {
         let head = self.position(HEAD).load(Ordering::Acquire);

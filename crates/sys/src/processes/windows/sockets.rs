@@ -51,7 +51,7 @@ pub fn listeners() -> io::Result<Vec<Listener>> {
     Ok(found)
 }
 
-/// Those of one process, and those whose owner the system does not tell.
+/// Those of one process, and those whose owner the system does not report.
 pub fn listeners_for(pid: u32) -> io::Result<Vec<Listener>> {
     let mut found = listeners()?;
     found.retain(|listener| listener.pid.is_none_or(|owner| owner == pid));
@@ -78,7 +78,7 @@ fn table(family: u32) -> io::Result<Vec<u32>> {
     let mut table: Vec<u32> = Vec::new();
     for _ in 0..MOST_CALLS {
         let mut bytes = (table.len() * 4) as u32;
-        // SAFETY: the call writes at most so many bytes, and says how many it needs.
+        // SAFETY: the call writes at most so many bytes, and returns how many it needs.
         let error = unsafe {
             GetExtendedTcpTable(
                 table.as_mut_ptr().cast(),

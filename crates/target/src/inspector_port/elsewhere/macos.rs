@@ -1,5 +1,5 @@
-//! What must hold on macOS before a process is sent SIGUSR1. The system tells what the signal would do; whether a
-//! handler is Node's or the program's own it does not tell, so that has to come from the user.
+//! What must hold on macOS before a process is sent SIGUSR1. The system reports what the signal would do; whether a
+//! handler is Node's or the program's own it does not report, so that has to come from the user.
 
 use std::io;
 use std::time::Duration;

@@ -129,7 +129,7 @@ impl Gate {
         Refusal::PortTaken { pid: self.pid, port: self.port(), holder, was_signalled }
     }
 
-    /// Where it would listen, as far as its command line says.
+    /// Where it would listen, as far as its command line shows.
     pub(super) fn port(&self) -> u16 {
         self.command.wanted_port().unwrap_or(*USUAL_PORTS.start())
     }

@@ -1,4 +1,4 @@
-//! Whether a program listens to SIGUSR1 itself: libuv's tree of listeners tells ([`v8::libuv`] knows how). Read from
+//! Whether a program listens to SIGUSR1 itself: libuv's tree of listeners shows it ([`v8::libuv`] knows how). Read from
 //! outside, word by word, and never for long: memory that we may not read, or that makes us wait, gives no answer.
 
 use std::cell::Cell;
@@ -31,7 +31,7 @@ const SIGUSR1: i32 = 10;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl SignalTree {
-    /// Looks for the tree in the program, or in the library that has libuv. The error says what is missing.
+    /// Looks for the tree in the program, or in the library that has libuv. The error names what is missing.
     pub(super) fn find(proc: &Proc, pid: u32) -> Result<Self, String> {
         let maps = proc.table_of(pid, "maps").map_err(|error| format!("its mappings: {error}"))?;
         let exe = proc.link_of(pid, "exe").map_err(|error| format!("its binary: {error}"))?;

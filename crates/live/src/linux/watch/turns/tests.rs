@@ -1,4 +1,4 @@
-//! Looks at loops that are made up, and the turns that they tell.
+//! Looks at loops that are made up, and the turns that they show.
 
 use super::*;
 
@@ -107,7 +107,7 @@ fn a_loop_that_never_waits_has_turns() {
 }
 
 #[test]
-fn two_turns_that_merged_are_told_apart() {
+fn two_turns_that_merged_are_distinguished() {
     let looks = [
         poll(0, 0, 10, 5),
         turn(40, 30, 40, 5),
@@ -154,7 +154,7 @@ fn a_stop_is_a_gap() {
 }
 
 #[test]
-fn a_turn_says_how_it_was_spent() {
+fn a_turn_shows_how_it_was_spent() {
     let mut turns = Turns::new(0, true);
     let with = |look: Look, run: u64, ready: u64, throttled: u64| Look {
         run_ns: run * MS,

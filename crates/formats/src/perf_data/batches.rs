@@ -15,7 +15,7 @@ const BATCH_BYTES: usize = 256 << 10;
 const MOST_BATCHES: usize = 16;
 
 /// What the reader sends, in the order in which it applies.
-pub(super) enum Told {
+pub(super) enum Message {
     Order(Order),
     /// An event of the file form, and its ids.
     Attribute {
@@ -33,12 +33,12 @@ pub(super) enum Told {
 pub(super) struct Batches<'a> {
     batch: Vec<u8>,
     /// Sends to the consumer, and returns memory that is free again.
-    tell: &'a mut dyn FnMut(Told) -> Option<Vec<u8>>,
+    send: &'a mut dyn FnMut(Message) -> Option<Vec<u8>>,
 }
 
 impl<'a> Batches<'a> {
-    pub(super) fn new(tell: &'a mut dyn FnMut(Told) -> Option<Vec<u8>>) -> Self {
-        Self { batch: Vec::new(), tell }
+    pub(super) fn new(send: &'a mut dyn FnMut(Message) -> Option<Vec<u8>>) -> Self {
+        Self { batch: Vec::new(), send }
     }
 
     pub(super) fn record(&mut self, record: &[u8]) {
@@ -49,15 +49,15 @@ impl<'a> Batches<'a> {
     }
 
     /// Sends something else, after all records so far.
-    pub(super) fn tell(&mut self, told: Told) {
+    pub(super) fn send(&mut self, message: Message) {
         self.flush();
-        (self.tell)(told);
+        (self.send)(message);
     }
 
     pub(super) fn flush(&mut self) {
         if !self.batch.is_empty() {
             let batch = std::mem::take(&mut self.batch);
-            self.batch = (self.tell)(Told::Records(batch)).unwrap_or_default();
+            self.batch = (self.send)(Message::Records(batch)).unwrap_or_default();
             self.batch.clear();
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn each_record(order: Order, bytes: &[u8], mut each: impl FnMut(&[u8]
 /// Runs the reader and the consumer on this thread.
 pub(super) fn on_one_thread(sink: &mut dyn Sink, read: impl FnOnce(&mut Batches<'_>)) {
     let mut deliver = Deliver::new(sink);
-    read(&mut Batches::new(&mut |told| deliver.take(told)));
+    read(&mut Batches::new(&mut |message| deliver.take(message)));
     deliver.finish();
 }
 
@@ -90,8 +90,8 @@ pub(super) fn on_two_threads(sink: &mut (dyn Sink + Send), read: impl FnOnce(&mu
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut deliver = Deliver::new(sink);
-            for told in receiver {
-                if let Some(bytes) = deliver.take(told) {
+            for message in receiver {
+                if let Some(bytes) = deliver.take(message) {
                     // The reader may have ended.
                     let _ = give_back.send(bytes);
                 }
@@ -99,7 +99,7 @@ pub(super) fn on_two_threads(sink: &mut (dyn Sink + Send), read: impl FnOnce(&mu
             deliver.finish();
         });
         // The consumer only ends early by a panic, which the scope passes on.
-        let mut tell = move |told| sender.send(told).ok().and_then(|()| free.try_recv().ok());
-        read(&mut Batches::new(&mut tell));
+        let mut send = move |message| sender.send(message).ok().and_then(|()| free.try_recv().ok());
+        read(&mut Batches::new(&mut send));
     });
 }
