@@ -1,7 +1,7 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
 // sums samples and nodes and nothing else.
 
-import { NONE, type Profile, rawOf } from "../data/model.ts";
+import { mainLaneOf, NONE, type Profile, rawOf } from "../data/model.ts";
 import {
   hiddenStacks,
   type KeySums,
@@ -31,10 +31,10 @@ import {
   bandOfThreads,
   bandsOf,
   busiestLoop,
+  copyOf,
   MOST_BANDS,
   sumThreads,
   type ThreadSums,
-  weightsOfThreads,
 } from "./threads.ts";
 import { causedBy, hottest, type Kinds, kindsOf, type TopRow, topOf, topOfEntries, topOfThreads } from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
@@ -56,14 +56,14 @@ export class Derived {
   private readonly kept = new Kept();
   private readonly mainLane: number;
   private readonly categoryKeys: Keys;
-  /** The weight of each thread in the whole recording, without waiting. */
-  readonly threadWeights: Float64Array;
+  /** Of the whole recording. */
+  private readonly wholeThreads: ThreadSums;
 
   constructor(profile: Profile) {
     this.profile = profile;
     this.mainLane = mainLaneOf(profile);
     this.categoryKeys = { of: profile.stacks.category, none: NO_CATEGORY, count: NO_CATEGORY + 1 };
-    this.threadWeights = weightsOfThreads(profile, this.mainLane);
+    this.wholeThreads = sumThreads(profile, { lane: this.mainLane, range: null, threads: null, stacks: null });
     this.against = new Against(this);
   }
 
@@ -131,7 +131,14 @@ export class Derived {
   threadShares(state: State): Float64Array {
     const selection = { ...this.selection(state), threads: null };
     const key = keyOf(state, "lane", "range", "categories", "focus", "entry");
-    return this.once<ThreadSums>("thread-sums", key, (old) => sumThreads(this.profile, selection, old)).weight;
+    return this.once<ThreadSums>("thread-sums", key, (old = copyOf(this.wholeThreads)) =>
+      sumThreads(this.profile, selection, old),
+    ).weight;
+  }
+
+  /** The weight of each thread in the whole recording, without waiting. */
+  get threadWeights(): Float64Array {
+    return this.wholeThreads.weight;
   }
 
   /** What asked for the work, as if no entry were picked. */
@@ -383,14 +390,6 @@ export class Derived {
   isKnownFunction(id: number): boolean {
     return id !== NONE && id < this.profile.functions.name.length;
   }
-}
-
-/** The first lane, or where that is empty the first that is not: a loop that only waits has no samples of the CPU. */
-function mainLaneOf({ lanes, other }: Profile): number {
-  return Math.max(
-    0,
-    lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
-  );
 }
 
 /** Callers under what they called, and callers and callees: a root that stands for a function is that function. */

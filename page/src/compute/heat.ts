@@ -65,8 +65,9 @@ export function gridOf(durationNs: number, columnNs: number, rows: number): Grid
 
 export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat {
   const cells = new Float64Array(grid.bands * grid.columns * grid.rows);
+  const cellOf = cellFinder(grid);
   forEachRow(profile, { ...selection, range: null }, (row, lane) => {
-    const cell = cellOf(grid, lane.thread[row], lane.time[row]);
+    const cell = cellOf(lane.thread[row], lane.time[row]);
     if (cell >= 0) cells[cell] += lane.weight[row];
   });
   const heat = { ...grid, cells, max: 0 };
@@ -82,21 +83,33 @@ export function loadOf(heat: Heat, at: number): number {
   return heat.cells[at] / Math.max(1, heat.endNs / cellNs - (inBand - 1));
 }
 
-/** Where in `cells` a sample counts; -1 for one that is in no band. */
-function cellOf({ columnNs, columns, rows, bandOf }: Grid, thread: number, time: number): number {
-  const band = bandOf ? bandOf[thread] : 0;
-  if (band < 0) return -1;
-  const column = Math.min(columns - 1, Math.floor(time / columnNs));
-  const fraction = Math.min(rows - 1, Math.floor(((time - column * columnNs) * rows) / columnNs));
-  return (band * columns + column) * rows + fraction;
+/** Finds where in `cells` a sample counts; -1 for one that is in no band. Samples are sorted: most are where the last was. */
+function cellFinder({ columnNs, columns, rows, bandOf }: Grid): (thread: number, time: number) => number {
+  const last = columns * rows - 1;
+  let [cell, from, until] = [0, 0, 0];
+  const move = (time: number) => {
+    const column = Math.min(columns - 1, Math.floor(time / columnNs));
+    const fraction = Math.min(rows - 1, Math.floor(((time - column * columnNs) * rows) / columnNs));
+    cell = column * rows + fraction;
+    from = time;
+    // Just before its end, which may not be a whole number.
+    until = cell === last ? Infinity : ((cell + 1) / rows) * columnNs - 1;
+  };
+  return (thread, time) => {
+    const band = bandOf === null ? 0 : bandOf[thread];
+    if (band < 0) return -1;
+    if (time < from || time >= until) move(time);
+    return band * (last + 1) + cell;
+  };
 }
 
 /** Of each cell the category that has most of its weight. */
 export function categoriesOf(profile: Profile, selection: Selection, grid: Grid): Uint8Array {
   const [size, count] = [grid.bands * grid.columns * grid.rows, CATEGORIES.length];
   const sums = new Float64Array(size * count);
+  const cellOf = cellFinder(grid);
   forEachRow(profile, { ...selection, range: null }, (row, lane, stack) => {
-    const cell = cellOf(grid, lane.thread[row], lane.time[row]);
+    const cell = cellOf(lane.thread[row], lane.time[row]);
     const category = stack === NONE ? UNKNOWN : profile.stacks.category[stack];
     if (cell >= 0) sums[cell * count + category] += lane.weight[row];
   });

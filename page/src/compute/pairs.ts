@@ -20,6 +20,7 @@ export class Pairs {
 
   /** The row of a pair. It is a new one where it is what `count` was before. */
   add(first: number, second: number): number {
+    if (this.count === this.first.length) this.grow();
     const { first: firsts, second: seconds, slots } = this;
     const mask = slots.length - 1;
     let slot = placeOf(first, second) & mask;
@@ -30,9 +31,8 @@ export class Pairs {
     }
     const row = this.count++;
     slots[slot] = row + 1;
-    if (row === firsts.length) this.grow();
-    this.first[row] = first;
-    this.second[row] = second;
+    firsts[row] = first;
+    seconds[row] = second;
     return row;
   }
 

@@ -36,6 +36,11 @@ export function sumThreads(profile: Profile, selection: Selection, reuse?: Threa
   return { weight, of: selection, rows };
 }
 
+/** The same, to be used up. */
+export function copyOf(sums: ThreadSums): ThreadSums {
+  return { ...sums, weight: sums.weight.slice() };
+}
+
 /** All rows of the busiest main loop: a changed name opens a new row. Null where no main loop ran. */
 export function busiestLoop({ threads }: Profile, weights: Float64Array): number[] | null {
   let best = -1;

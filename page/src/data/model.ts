@@ -172,6 +172,14 @@ export function rawOf(profile: Profile): Profile {
   return profile.raw ?? profile;
 }
 
+/** The first lane, or where that is empty the first that is not: a loop that only waits has no samples of the CPU. */
+export function mainLaneOf({ lanes, other }: Profile): number {
+  return Math.max(
+    0,
+    lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
+  );
+}
+
 export function profileOf(origin: Payload, report: Report | null = null): Profile {
   const { header, columns } = origin;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
@@ -189,7 +197,7 @@ export function profileOf(origin: Payload, report: Report | null = null): Profil
     const logical = awaited ? own.stack.map((id) => withAwaits(awaited, id)) : own.stack;
     const rest = { ...own, stack: logical, raw: logical, logical, physical: own.stack };
     const { weight } = rest;
-    const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
+    const equal = unit === "count" ? 0 : soleOf(weight);
     return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
   });
   const frames = table<Profile["frames"]>("frames", "function line category tier");
@@ -240,6 +248,13 @@ function entriesOf({ entries }: Report, size: number): Uint32Array | null {
     at += runs[run + 1];
   }
   return at === size && runs.every((row, place) => place % 2 === 1 || row < entries.list.length) ? rows : null;
+}
+
+/** The number that all are; 0 where they differ. A plain loop: there may be many millions. */
+function soleOf(numbers: Float64Array): number {
+  const first = numbers[0] ?? 0;
+  for (let at = 1; at < numbers.length; at++) if (numbers[at] !== first) return 0;
+  return first;
 }
 
 /** The stack with what awaits it, where that is known. */

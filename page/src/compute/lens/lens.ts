@@ -1,7 +1,7 @@
 // How much of a stack is shown (docs/page.md). From a recording to the same samples with other stacks: what follows,
 // trees, lists, the order of time, comparisons, knows no lens. Made once for a lens and the packages that are open.
 
-import { NONE, type Profile } from "../../data/model.ts";
+import { CATEGORIES, NONE, type Profile } from "../../data/model.ts";
 import { LENSES, type Lens } from "../../select/state.ts";
 import { Rows } from "./rows.ts";
 import { withUser } from "./user.ts";
@@ -55,15 +55,16 @@ function endsByRoot(profile: Profile, names: Names, kinds: Uint8Array): Map<numb
   const size = category.length;
   const used = usedEnds(profile);
   const asked = askedByUser(profile, kinds);
+  const beside = ROLES.map((role) => Uint32Array.from(CATEGORIES, (_, own) => names.roots + rootBeside(role, own)));
+  // Without the report nothing is known of what asked for it. Threads of the pool and of V8 run no JavaScript.
+  const canAsk = ROLES.map((role) => profile.entries !== null || role === "other");
   const byRoot = new Map<number, number[]>();
-  for (const [place, role] of ROLES.entries()) {
-    // Without the report's words nothing is known of what asked for it. Threads of the pool and of V8 run no JavaScript.
-    const canAsk = profile.entries !== null || role === "other";
-    for (let stack = 0, end = place * size; stack < size; stack++, end++) {
+  // A plain loop, because a large recording has a million stacks.
+  for (let stack = 0; stack < size; stack++) {
+    for (let place = 0, end = stack; place < ROLES.length; place++, end += size) {
       if (used[end] === 0) continue;
-      const isBeside = asked[stack] === 0 || !canAsk;
-      const entry = profile.entries ? names.rootOf[profile.entries[stack]] : NONE;
-      const root = isBeside ? names.roots + rootBeside(role, category[stack]) : entry;
+      let root = beside[place][category[stack]];
+      if (asked[stack] !== 0 && canAsk[place]) root = profile.entries ? names.rootOf[profile.entries[stack]] : NONE;
       const known = byRoot.get(root);
       if (known) known.push(end);
       else byRoot.set(root, [end]);
@@ -75,16 +76,11 @@ function endsByRoot(profile: Profile, names: Names, kinds: Uint8Array): Map<numb
 /** For each stack 1 or 0: whether the user's JavaScript asked for it. */
 function askedByUser(profile: Profile, kinds: Uint8Array): Uint8Array {
   const asked = withUser(profile, kinds);
-  const { entries } = profile;
-  for (let stack = 0; stack < asked.length; stack++) {
-    const isAsked = entries === null || (entries[stack] !== NONE && !isNoScript(profile, stack));
-    asked[stack] = Number(asked[stack] !== 0 && isAsked);
-  }
+  const { entries, report } = profile;
+  if (!entries || !report) return asked;
+  const isScript = report.entries.list.map(({ kind }) => Number(kind !== "none"));
+  for (let stack = 0; stack < asked.length; stack++) asked[stack] &= isScript[entries[stack]] ?? 0;
   return asked;
-}
-
-function isNoScript({ report, entries }: Profile, stack: number): boolean {
-  return report?.entries.list[entries?.[stack] ?? 0]?.kind === "none";
 }
 
 /** Of each end 1 where there are samples. */
@@ -123,7 +119,8 @@ function lanesOf({ lanes, threads, stacks }: Profile, rowOf: Uint32Array): Profi
   return lanes.map((lane) => {
     const { raw, thread } = lane;
     const stack = new Uint32Array(raw.length);
-    for (let row = 0; row < raw.length; row++) stack[row] = raw[row] === NONE ? NONE : rowOf[first[thread[row]] + raw[row]];
+    for (let row = 0; row < raw.length; row++)
+      stack[row] = raw[row] === NONE ? NONE : rowOf[first[thread[row]] + raw[row]];
     return { ...lane, stack };
   });
 }

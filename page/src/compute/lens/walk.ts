@@ -9,6 +9,7 @@ import type { Names } from "./virtual.ts";
 
 /** Nothing has a box yet; some have; in a run of packages that is one box, or of which each has one; what is left out. */
 const [FRESH, PLAIN, FOLDED, OPENED, CLOSED] = [0, 1, 2, 3, 4];
+const MODES = 5;
 
 const [PACKAGES, CORES] = [LENSES.indexOf("packages"), LENSES.indexOf("node")];
 
@@ -28,12 +29,11 @@ export class Walk {
   private readonly opened: ReadonlySet<number>;
   /** Of each stack what its own frame is. */
   readonly kinds: Uint8Array;
-  /** Of each stack under the root: its box, where it is, and how many frames of the run it has. */
+  /** Of each stack under the root: its box, and how many frames of the run it has. */
   private readonly box: Int32Array;
-  private readonly mode: Uint8Array;
   private readonly length: Uint32Array;
-  /** The root for which these are known. */
-  private readonly known: Int32Array;
+  /** Where it is, and the number of the root for which all this is known: `MODES × number + mode`. */
+  private readonly state: Int32Array;
   private readonly path: number[] = [];
   private root: Root = { row: -1, like: NONE, level: 0, isEntry: false };
   private roots = 0;
@@ -46,9 +46,8 @@ export class Walk {
     this.opened = new Set(opened);
     this.kinds = kindsOfFrames(profile);
     this.box = new Int32Array(size);
-    this.mode = new Uint8Array(size);
     this.length = new Uint32Array(size);
-    this.known = new Int32Array(size);
+    this.state = new Int32Array(size);
   }
 
   start(root: Root): void {
@@ -59,12 +58,13 @@ export class Walk {
   /** The box in which a stack ends; -1 where it has none. */
   boxOf(stack: number): number {
     const { parent } = this.profile.stacks;
-    const { path, known, roots } = this;
-    path.length = 0;
-    for (let at = stack; at !== NONE && known[at] !== roots; at = parent[at]) path.push(at);
-    for (let index = path.length - 1; index >= 0; index--) {
-      this.step(path[index], parent[path[index]]);
-      known[path[index]] = roots;
+    const { path, state } = this;
+    const known = MODES * this.roots;
+    let length = 0;
+    for (let at = stack; at !== NONE && state[at] < known; at = parent[at]) path[length++] = at;
+    while (length > 0) {
+      const at = path[--length];
+      this.step(at, parent[at]);
     }
     return this.box[stack];
   }
@@ -73,7 +73,7 @@ export class Walk {
   private step(stack: number, caller: number): void {
     const { root, names } = this;
     const isOutermost = caller === NONE;
-    const mode = isOutermost ? FRESH : this.mode[caller];
+    const mode = isOutermost ? FRESH : this.modeOf(caller);
     const above = isOutermost ? root.row : this.box[caller];
     const category = this.profile.stacks.category[stack];
     const kind = this.kinds[stack];
@@ -104,13 +104,17 @@ export class Walk {
       const id = this.names.boxOf.get(name) ?? this.names.packages;
       this.put(stack, FOLDED, this.virtual(above, mode, id, this.profile.stacks.category[stack]), 1);
     }
-    if (this.mode[stack] === FOLDED) this.rows.count(this.box[stack], this.length[stack]);
+    if (this.modeOf(stack) === FOLDED) this.rows.count(this.box[stack], this.length[stack]);
   }
 
   private put(stack: number, mode: number, box: number, length: number): void {
-    this.mode[stack] = mode;
+    this.state[stack] = MODES * this.roots + mode;
     this.box[stack] = box;
     this.length[stack] = length;
+  }
+
+  private modeOf(stack: number): number {
+    return this.state[stack] % MODES;
   }
 
   private virtual(above: number, mode: number, id: number, category: number): number {
