@@ -398,10 +398,7 @@ impl<S: Stream> Recorder<S> {
         if is_last || is_plain {
             thread.state = State::Ending;
         }
-        if self.options.calls && !is_last {
-            self.send_for(Purpose::Calls, session, "Profiler.takePreciseCoverage", &json!({}))?;
-            self.send(session, "Profiler.stopPreciseCoverage", &json!({}))?;
-        }
+        // Counts come behind the samples, which show where functions stand.
         if is_plain {
             if !self.options.calls {
                 self.send_for(
@@ -412,13 +409,26 @@ impl<S: Stream> Recorder<S> {
                 )?;
             }
             self.send_for(Purpose::Stop, session, "Profiler.stop", &json!({}))?;
+            if !is_last {
+                self.take_calls(session)?;
+            }
             self.send_for(Purpose::End, session, "Profiler.disable", &json!({}))
         } else if is_last {
             let text = script::window(None, Some(&self.name(window)));
             self.evaluate_for(Purpose::End, session, &text)
         } else {
-            self.change(session)
+            self.change(session)?;
+            self.take_calls(session)
         }
+    }
+
+    /// Asks how often each function was called, where that is counted, and ends the counting.
+    fn take_calls(&mut self, session: &Session) -> Result<(), Error> {
+        if !self.options.calls {
+            return Ok(());
+        }
+        self.send_for(Purpose::Calls, session, "Profiler.takePreciseCoverage", &json!({}))?;
+        self.send(session, "Profiler.stopPreciseCoverage", &json!({}))
     }
 
     fn renew(&mut self) -> Result<(), Error> {

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::program::inspected::{
-    BUSY, Target, free_port, has, is_listening, is_open, lines, newest, record, send, share,
-    wait_until, words,
+    BUSY, Target, free_port, has, is_listening, is_open, lines, newest, part_time, record, send,
+    share, wait_until, words,
 };
-use crate::program::running::function;
+use crate::program::running::{function, some_nodes};
 use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
 /// Begins to record; returns when the first samples are written.
@@ -42,7 +42,7 @@ fn workers_are_recorded_and_late_ones_too() {
           setInterval(() => {}, 1000);
           console.log('ready');
         } else setInterval(() => 'a'.replace('a', workerData === 'early' ? early : late), 5);";
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-workers-{release}"));
         let mut target = Target::start(&scratch, &node, &[], text, &[]);
         let out = scratch.path("a.nodescope");
@@ -131,7 +131,8 @@ fn a_target_that_is_asked_to_end_ends() {
     for (release, node) in lines() {
         for (kind, handler, code) in [("handler", waits, Some(7)), ("plain", "", None)] {
             let scratch = Scratch::new(&format!("inspector-term-{kind}-{release}"));
-            let mut target = Target::start(&scratch, &node, &[], &format!("{handler}{BUSY}"), &[]);
+            let mut target =
+                Target::start(&scratch, &node, &[], &format!("{handler}{}", part_time()), &[]);
             let out = scratch.path("a.nodescope");
             let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
             target.signal("TERM");
@@ -162,7 +163,7 @@ fn a_target_that_is_asked_to_end_ends() {
 fn ctrl_c_keeps_what_was_seen_and_closes_the_port() {
     for (release, node) in lines() {
         let scratch = Scratch::new(&format!("inspector-interrupt-{release}"));
-        let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+        let mut target = Target::start(&scratch, &node, &[], &part_time(), &[]);
         let out = scratch.path("a.nodescope");
         let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
         assert!(is_open(target.port), "{release}");
@@ -197,7 +198,7 @@ fn is_one_growing_recording(part: &[u8]) {
 fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
     let check = |(release, node): &(&str, PathBuf)| {
         let scratch = Scratch::new(&format!("inspector-killed-{release}"));
-        let mut target = Target::start(&scratch, node, &[], BUSY, &[]);
+        let mut target = Target::start(&scratch, node, &[], &part_time(), &[]);
         let out = scratch.path("a.nodescope");
         let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
         let part = format!("{out}.part");
@@ -278,7 +279,7 @@ fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
 fn a_stopped_target_is_given_up_and_closed_later() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-stopped");
-    let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+    let mut target = Target::start(&scratch, &node, &[], &part_time(), &[]);
     let out = scratch.path("a.nodescope");
     let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "3s"]);
     target.signal("STOP");
@@ -312,7 +313,8 @@ fn a_stopped_recorder_does_no_harm() {
            if (path === '/proc/self/net/tcp') fs.writeFileSync('looked', '');
            return read(path, ...options);
          }};
-         {BUSY} setInterval(() => fs.writeFileSync('alive', String(Date.now())), 100);"
+         {} setInterval(() => fs.writeFileSync('alive', String(Date.now())), 100);",
+        part_time()
     );
     let target = Target::start(&scratch, &node, &[], &text, &[]);
     let mut recorder = begin(&scratch, &target.pid(), &scratch.path("a.nodescope"), &["-d", "1h"]);
@@ -347,7 +349,7 @@ fn two_recorders_at_once() {
 
 #[test]
 fn a_port_that_was_open_stays_open() {
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-open-{release}"));
         let mut target = Target::start(&scratch, &node, &["--inspect"], BUSY, &[]);
         let out = scratch.path("a.nodescope");
@@ -370,7 +372,7 @@ fn a_port_that_was_open_stays_open() {
 #[test]
 fn a_pegged_loop_is_recorded() {
     // Through a builtin: of code that was optimised before profiling began, older V8s do not know what was inlined.
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-pegged-{release}"));
         let text = "console.log('ready');
             function step() { let sum = 0; for (let i = 0; i < 1e6; i++) sum += Math.sqrt(i); return sum; }
@@ -392,9 +394,9 @@ fn a_pegged_loop_is_recorded() {
 /// Node's own use of the profiler, which writes into the log what it hears of others.
 #[test]
 fn a_process_that_profiles_itself_is_left_alone() {
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-cpu-prof-{release}"));
-        let mut target = Target::start(&scratch, &node, &["--cpu-prof"], BUSY, &[]);
+        let mut target = Target::start(&scratch, &node, &["--cpu-prof"], &part_time(), &[]);
         let out = scratch.path("a.nodescope");
         let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
         let messages = stderr(&output);
@@ -440,7 +442,7 @@ fn calls_are_counted_exactly() {
           setInterval(() => {}, 1000);
         }, 50);
         console.log('ready');";
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-calls-{release}"));
         let target = Target::start(&scratch, &node, &[], text, &[]);
         let out = scratch.path("a.nodescope");
@@ -474,7 +476,7 @@ fn calls_are_counted_exactly() {
 fn what_cannot_be_recorded_is_explained() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-usage");
-    let target = Target::start(&scratch, &node, &[], BUSY, &[]);
+    let target = Target::start(&scratch, &node, &[], &part_time(), &[]);
     let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
     fails(
         &["record", &pid, "--calls", "--via", "perf"],

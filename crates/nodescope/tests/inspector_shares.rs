@@ -4,72 +4,78 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use crate::program::inspected::{BUSY, Target, lines, record, share};
 use crate::program::{Scratch, json};
 
-/// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
 #[test]
 fn shares_agree_with_cpu_prof() {
-    for (release, node) in lines() {
-        let scratch = Scratch::new(&format!("inspector-shares-{release}"));
-        let script = scratch.file("busy.js", BUSY.as_bytes());
-        let own_cpu = undisturbed(|| {
-            let start = Instant::now();
-            let own = Command::new(&node)
-                .args([
-                    "--cpu-prof",
-                    "--cpu-prof-interval",
-                    "1000",
-                    "--cpu-prof-name",
-                    "own.cpuprofile",
-                ])
-                .args([&script, "8000"])
-                .current_dir(&scratch.0)
-                .output()
-                .unwrap();
-            assert!(own.status.success());
-            8.0 / start.elapsed().as_secs_f64()
+    // A CPU for each program that is measured.
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    for few in lines().chunks(at_once) {
+        std::thread::scope(|scope| {
+            for (release, node) in few {
+                scope.spawn(move || agrees_with_cpu_prof(release, node));
+            }
         });
-        let (expected, n_own) =
-            share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
-        let out = scratch.path("a.nodescope");
-        let cpu = undisturbed(|| {
-            let _ = fs::remove_file(&out);
-            let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
-            let (start, before_s) = (Instant::now(), target.cpu_s());
-            record(&target.pid(), &out, &["-d", "5s", "-F", "1000"]);
-            let cpu_share = (target.cpu_s() - before_s) / start.elapsed().as_secs_f64();
-            assert!(target.is_as_before(), "{release}");
-            cpu_share
-        });
-        let log = fs::read_to_string(scratch.path("log")).unwrap();
-        assert_eq!(
-            log.matches("Debugger attached").count(),
-            1,
-            "closed without another talk: {log}"
-        );
-        let report = json(&["report", "--json", &out]);
-        let (found, n) = share(&report);
-        println!(
-            "Node {release}: heavy is {expected:.4} of {n_own} by --cpu-prof, {found:.4} of {n} samples"
-        );
-        assert!(n >= 1000.0, "{release}: {n} samples");
-        // Both are samples of one truth.
-        let variance = expected * (1.0 - expected);
-        let noise = (variance * (repetition(cpu) / n + repetition(own_cpu) / n_own)).sqrt();
-        assert!((found - expected).abs() <= 4.0 * noise, "{release}: {found}, not {expected}");
-        let cost = &report["cost"];
-        for part in ["start_ns", "windows", "window_ns", "end_ns", "memory_bytes"] {
-            assert!(cost[part].as_u64().unwrap() >= 1, "{release}, {part}: {cost}");
-        }
-        let ours =
-            report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
-        assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
-        assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
     }
+}
+
+/// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
+fn agrees_with_cpu_prof(release: &str, node: &Path) {
+    let scratch = Scratch::new(&format!("inspector-shares-{release}"));
+    let script = scratch.file("busy.js", BUSY.as_bytes());
+    let own_cpu = undisturbed(|| {
+        let start = Instant::now();
+        let own = Command::new(node)
+            .args([
+                "--cpu-prof",
+                "--cpu-prof-interval",
+                "1000",
+                "--cpu-prof-name",
+                "own.cpuprofile",
+            ])
+            .args([&script, "8000"])
+            .current_dir(&scratch.0)
+            .output()
+            .unwrap();
+        assert!(own.status.success());
+        8.0 / start.elapsed().as_secs_f64()
+    });
+    let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
+    let out = scratch.path("a.nodescope");
+    let cpu = undisturbed(|| {
+        let _ = fs::remove_file(&out);
+        let mut target = Target::start(&scratch, node, &[], BUSY, &[]);
+        let (start, before_s) = (Instant::now(), target.cpu_s());
+        record(&target.pid(), &out, &["-d", "5s", "-F", "1000"]);
+        let cpu_share = (target.cpu_s() - before_s) / start.elapsed().as_secs_f64();
+        assert!(target.is_as_before(), "{release}");
+        cpu_share
+    });
+    let log = fs::read_to_string(scratch.path("log")).unwrap();
+    assert_eq!(log.matches("Debugger attached").count(), 1, "closed without another talk: {log}");
+    let report = json(&["report", "--json", &out]);
+    let (found, n) = share(&report);
+    println!(
+        "Node {release}: heavy is {expected:.4} of {n_own} by --cpu-prof, {found:.4} of {n} samples"
+    );
+    assert!(n >= 1000.0, "{release}: {n} samples");
+    // Both are samples of one truth.
+    let variance = expected * (1.0 - expected);
+    let noise = (variance * (repetition(cpu) / n + repetition(own_cpu) / n_own)).sqrt();
+    assert!((found - expected).abs() <= 4.0 * noise, "{release}: {found}, not {expected}");
+    let cost = &report["cost"];
+    for part in ["start_ns", "windows", "window_ns", "end_ns", "memory_bytes"] {
+        assert!(cost[part].as_u64().unwrap() >= 1, "{release}, {part}: {cost}");
+    }
+    let ours =
+        report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
+    assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
+    assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
 }
 
 /// Does something until the program that is measured had a CPU for most of the time, which it reports; at most three
