@@ -10,7 +10,7 @@ mod rate;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::SystemCommand;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Doctor, Dump, Ps, SystemCommand};
+pub(crate) use linux::{Doctor, Dump, Ps, SystemCommand, Top};
 pub(crate) use rate::Rate;
 
 use std::ffi::OsString;
@@ -571,6 +571,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope diff BEFORE AFTER      what got slower, what got faster, and whether that is more than noise
   nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
+  nodescope top [TARGET]           what it does right now, as it changes
   nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs
   nodescope doctor [TARGET]        what this machine allows, and the command that would allow more
   nodescope completions SHELL      completion for bash, zsh, fish, …
@@ -580,7 +581,7 @@ FILE is a perf.data, a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `pe
 DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; may be compressed with gzip or zstd,
 and - is stdin.
 
-`nodescope help COMMAND` tells more.
+`nodescope help COMMAND` has its options and examples.
 ",
         version = env!("CARGO_PKG_VERSION")
     )

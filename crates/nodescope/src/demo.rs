@@ -41,7 +41,7 @@ enum Outcome {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Demo) -> Result<(), Failure> {
-    select::parse_duration(&arguments.duration)?;
+    select::parse_duration("-d", &arguments.duration)?;
     let out = arguments.output.clone().unwrap_or_else(default_out);
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };

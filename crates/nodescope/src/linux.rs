@@ -6,7 +6,7 @@ use live::Job;
 
 use crate::cli::SystemCommand;
 use crate::failure::Failure;
-use crate::{advice, doctor, dump, ps, record};
+use crate::{advice, doctor, dump, ps, record, top};
 
 /// Does a job that this program was started for by itself.
 pub(crate) fn run_job(job: &Job) -> Result<(), Failure> {
@@ -28,6 +28,7 @@ pub(crate) fn run_job(job: &Job) -> Result<(), Failure> {
 pub(crate) fn run(command: &SystemCommand) -> Result<(), Failure> {
     match command {
         SystemCommand::Ps(arguments) => ps::run(arguments),
+        SystemCommand::Top(arguments) => top::run(arguments),
         SystemCommand::Dump(arguments) => dump::run(arguments),
         SystemCommand::Doctor(arguments) => doctor::run(arguments),
     }

@@ -30,6 +30,8 @@ mod style;
 mod table;
 mod text;
 mod texts;
+#[cfg(target_os = "linux")]
+mod top;
 mod view;
 
 use std::process::ExitCode;

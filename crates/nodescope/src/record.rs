@@ -30,7 +30,7 @@ use spool::Spool;
 use words::{print_next, print_written, warn_of_few_samples};
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{choose, stand_in};
+pub(crate) use linux::{choose, leave_room, perf, stand_in, target::Target};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
@@ -214,7 +214,7 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
     let Some(text) = &arguments.duration else {
         return Ok(arguments.command.is_empty().then_some(Duration::from_secs(30)));
     };
-    select::parse_duration(text).map(Some)
+    select::parse_duration("-d", text).map(Some)
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {

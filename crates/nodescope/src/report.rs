@@ -2,7 +2,7 @@
 
 mod markdown;
 mod source;
-mod terminal;
+pub(crate) mod terminal;
 
 use profile::Profile;
 use views::{Report, Selection};

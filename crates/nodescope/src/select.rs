@@ -106,13 +106,13 @@ fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
 }
 
 /// What was typed behind --duration.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, Failure> {
+pub(crate) fn parse_duration(flag: &str, text: &str) -> Result<Duration, Failure> {
     let ns = parse_time(text).filter(|ns| *ns > 0);
     let ns = ns.ok_or_else(|| match parse_time(text) {
-        Some(_) => Failure::usage(format!("-d {text}: the time must be longer than 0"))
-            .hint("-d 30s, -d 500ms, -d 2m; Ctrl-C ends a recording earlier, and keeps it"),
-        None => Failure::usage(format!("--duration {text} is not a time"))
-            .hint("-d 30s, -d 500ms, -d 2m"),
+        Some(_) => Failure::usage(format!("{flag} {text}: the time must be longer than 0"))
+            .hint(format!("{flag} 30s, {flag} 500ms, {flag} 2m; Ctrl-C ends it earlier")),
+        None => Failure::usage(format!("{flag} {text} is not a time"))
+            .hint(format!("{flag} 30s, {flag} 500ms, {flag} 2m")),
     })?;
     Ok(Duration::from_nanos(ns))
 }

@@ -64,6 +64,7 @@ mod stacks;
 mod stall_words;
 mod strange_names;
 mod tidy;
+mod top;
 mod transpilers;
 mod versions;
 mod view;

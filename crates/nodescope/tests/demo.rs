@@ -325,6 +325,6 @@ fn without_permission_a_shipped_recording_is_shown() {
 
 #[test]
 fn what_was_typed_wrongly_starts_nothing() {
-    fails(&["demo", "-d", "soon"], 2, "--duration soon is not a time", "-d 30s");
+    fails(&["demo", "-d", "soon"], 2, "-d soon is not a time", "-d 30s");
     fails(&["demo", "-o", "a.xyz"], 2, "does not say what to write", "");
 }

@@ -356,7 +356,7 @@ fn what_cannot_be_recorded_is_explained() {
         "--match ( is not a regular expression",
         "--match",
     );
-    fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
+    fails(&["record", "1", "-d", "soon", "-o", &out], 2, "-d soon is not a time", "-d 30s");
     fails(
         &["record", "1", "-o", "a.xyz"],
         2,

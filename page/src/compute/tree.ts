@@ -61,10 +61,9 @@ export function buildTree(
     }
     const known = nodes.count;
     const node = nodes.add(above, functions[stack]);
-    if (node === known) {
-      categoryOf[node] = category[stack];
-      callOf[node] = call[stack];
-    }
+    if (node === known) categoryOf[node] = category[stack];
+    // A function that was called may also go on after an await: that is what a reader should know.
+    if (callOf[node] === 0) callOf[node] = call[stack];
     nodeOf[stack] = node;
     if (run && run[stack] > runOf[node]) runOf[node] = run[stack];
   }

@@ -2,12 +2,13 @@
 
 use clap::{Args, Subcommand};
 
-use super::Color;
+use super::{Color, OwnPackages, SourceMaps};
 
 // A doc comment would become the help text of the whole program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SystemCommand {
     Ps(Ps),
+    Top(Top),
     Dump(Dump),
     Doctor(Doctor),
 }
@@ -24,6 +25,59 @@ pub(crate) enum SystemCommand {
 Below the table, ps says why a way is closed.")]
 pub(crate) struct Ps {
     /// Print a JSON array instead of a table, with the reason for each way in that is closed
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// What a running process does right now, as it changes: what stands out, what asked for the work, and the functions
+/// that caused most of it, on one screen, until Ctrl-C
+///
+/// It samples as record does, and costs the process as little; nothing is written. Where stdout is no terminal, one
+/// report follows the other.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope top 4140
+  nodescope top server.js --every 1s --last 30s
+  nodescope top -c web-3 -d 1m --json")]
+pub(crate) struct Top {
+    /// The process: its pid, application, script, container, pod, or words of its command line [default: the only one]
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// The processes, by their pids [several: -p 12,13]
+    #[arg(long, short, value_name = "PID", value_delimiter = ',')]
+    pub(crate) pid: Vec<u32>,
+    /// Only in this container, by its name or the start of its id, or in this pod
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Only processes whose command line matches
+    #[arg(long = "match", value_name = "REGEXP")]
+    pub(crate) matching: Option<String>,
+    /// Every process that matches
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Leave out the processes that it has started
+    #[arg(long)]
+    pub(crate) no_children: bool,
+    /// How often it changes
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub(crate) every: String,
+    /// How much of the past it shows
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) last: String,
+    /// How long: 30s, 500ms, 2m [default: until Ctrl-C, or the process ends]
+    #[arg(long, short, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// How many rows each table has at most; 0 for all [default: what fits on the screen, or 10]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) rows: Option<usize>,
+    #[command(flatten)]
+    pub(crate) maps: SourceMaps,
+    #[command(flatten)]
+    pub(crate) own: OwnPackages,
+    /// Print reports as JSON instead, one a line
     #[arg(long)]
     pub(crate) json: bool,
     /// Colours: auto, always or never

@@ -92,7 +92,8 @@ fn options(arguments: &cli::Record) -> Result<Options, Failure> {
         ))
         .hint("-F 1000, or --force"));
     }
-    let each = way.each.as_deref().map(select::parse_duration).transpose()?;
+    let each =
+        way.each.as_deref().map(|text| select::parse_duration("--each", text)).transpose()?;
     if each.is_some_and(|each| each.is_zero()) {
         return Err(Failure::usage("--each needs some time").hint("--each 10s"));
     }

@@ -1,8 +1,8 @@
 //! Recording on Linux: the processes are found, and the way to them is chosen.
 
 pub(crate) mod choose;
-mod perf;
-mod target;
+pub(crate) mod perf;
+pub(crate) mod target;
 mod via;
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
 
 /// Makes sure that the kernel does not kill a target for our memory where both share a limit. Returns how many bytes of
 /// the recording may stay in memory.
-fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
+pub(crate) fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
     let room = ::live::leave_room(pids).map_err(|room| {
         Failure::failed(format!(
             "only {} MB are left before the target's memory limit, which counts for nodescope, too",

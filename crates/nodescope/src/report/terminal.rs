@@ -19,10 +19,22 @@ const BAR: usize = 24;
 /// The whole report; `limit` rows a table, 0 for all.
 pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
-    let fitting = |text: &str| wrap(&printable(text), style.width);
     let shown = if limit == usize::MAX { usize::MAX } else { MOST_FINDINGS };
-    let mut text = head(report, shown, style);
-    for section in sections(report) {
+    head(report, shown, style) + &tables(report, sections(report), limit, style)
+}
+
+/// What changes from second to second: the head, and the tables that say who did it.
+pub(crate) fn render_live(report: &Report, limit: usize, style: &Style) -> String {
+    let limit = if limit == 0 { usize::MAX } else { limit };
+    let mut sections = sections(report);
+    sections.retain(|section| LIVE.contains(&section.title));
+    head(report, MOST_FINDINGS, style) + &tables(report, sections, limit, style)
+}
+
+fn tables(report: &Report, sections: Vec<Section<'_>>, limit: usize, style: &Style) -> String {
+    let fitting = |text: &str| wrap(&printable(text), style.width);
+    let mut text = String::new();
+    for section in sections {
         let rows = section.rows.len();
         if rows == 0 {
             continue;
@@ -98,6 +110,10 @@ fn findings(report: &Report, limit: usize, style: &Style) -> String {
 const ALWAYS_WHOLE: &str = "Where the time went";
 /// The table under which a sentence states how well entries are known.
 const ENTRIES: &str = "What asked for the work";
+const OWN: &str =
+    "Your code, by the time it caused (with the packages, engine and kernel that it called)";
+/// The tables of `top`.
+const LIVE: [&str; 2] = [ENTRIES, OWN];
 
 /// A table under its title.
 struct Section<'a> {
@@ -111,7 +127,7 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
         Section { title: ALWAYS_WHOLE, columns: CATEGORY_COLUMNS, rows: categories(report) },
         Section { title: ENTRIES, columns: ENTRY_COLUMNS, rows: entries(report) },
         Section {
-            title: "Your code, by the time it caused (with the packages, engine and kernel that it called)",
+            title: OWN,
             columns: OWN_COLUMNS,
             rows: report.own_functions.iter().map(|row| own_function(report, row)).collect(),
         },

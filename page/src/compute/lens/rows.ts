@@ -50,7 +50,11 @@ export class Rows {
 
   private row(first: number, second: number, category: number, call: number, entry: number): number {
     const row = this.pairs.add(first, second);
-    if (row < this.category.length) return row;
+    if (row < this.category.length) {
+      // Some stacks of the box were called, others go on after an await: that is what a reader should know.
+      if (this.call[row] === 0) this.call[row] = call;
+      return row;
+    }
     this.category.push(category);
     this.call.push(call);
     this.run.push(0);
@@ -75,7 +79,7 @@ export class Rows {
     const [parent, frame] = [new Uint32Array(count), new Uint32Array(count)];
     const [ids, listed] = [new Uint32Array(count), new Uint32Array(count)];
     const [category, run] = [new Uint8Array(this.category), new Uint32Array(this.run)];
-    const box = category.slice();
+    const [box, call] = [category.slice(), new Uint8Array(this.call)];
     for (let row = 0; row < count; row++) {
       const own = this.boxOf(row);
       const above = first[own];
@@ -84,9 +88,10 @@ export class Rows {
       parent[row] = above < 0 ? NONE : above;
       ids[row] = above < NO_ROW ? functions[second[besides(above)]] : listed[row];
       box[row] = category[own];
+      call[row] = call[own];
       run[row] = run[own];
     }
-    return { parent, frame, category, box, call: new Uint8Array(this.call), function: ids, listed, run };
+    return { parent, frame, category, box, call, function: ids, listed, run };
   }
 
   entries(): Uint32Array {

@@ -36,6 +36,18 @@ impl<'a> From<&'a cli::Record> for Wanted<'a> {
     }
 }
 
+impl<'a> From<&'a cli::Top> for Wanted<'a> {
+    fn from(arguments: &'a cli::Top) -> Self {
+        Self {
+            target: arguments.target.as_deref(),
+            pid: &arguments.pid,
+            container: arguments.container.as_deref(),
+            matching: arguments.matching.as_deref(),
+            all: Some(arguments.all),
+        }
+    }
+}
+
 /// The pids that were meant: never none.
 pub(crate) fn pids(wanted: Wanted<'_>) -> Result<Vec<u32>, Failure> {
     let typed = wanted.target.and_then(|target| target.parse().ok());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use capture::{AttachError, EventError, ExtraEvent, Options};
 use live::{LONGEST_ROUND, Session, Targets, not_node};
-use profile::Profile;
+use profile::{OwnNames, Profile};
 
 use super::target::Target;
 use crate::cli::{self, Rate};
@@ -31,7 +31,8 @@ pub(super) fn run(
     out.printed.extend(printed);
     let options = options(arguments, &target)?;
     let most_in_memory = super::leave_room(target.pids())?;
-    let mut session = attach(&target, &options, arguments)?;
+    let (leaves_maps, own) = (arguments.maps.no_source_maps, arguments.own.names());
+    let mut session = attach(&target, &options, leaves_maps, own)?;
     let mut spool = create_spool(arguments, &out, most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     print_start(&session, &target, arguments.frequency, limit);
@@ -72,7 +73,7 @@ fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure>
 }
 
 /// How much of a stack is copied: all of it that matters, as long as the rings can take it.
-fn stack_bytes(frequency: u32) -> u32 {
+pub(crate) fn stack_bytes(frequency: u32) -> u32 {
     match frequency {
         0..=1000 => 48 << 10,
         1001..=4000 => 16 << 10,
@@ -96,13 +97,17 @@ fn explain_event(error: &EventError) -> Failure {
     Failure::usage(error.to_string()).hint(hint)
 }
 
-fn targets(target: &Target) -> Targets<'_> {
+pub(crate) fn targets(target: &Target) -> Targets<'_> {
     Targets { pids: target.pids(), is_system: target.is_system(), is_command: target.is_command() }
 }
 
 /// Opens the events, and makes sure that they are those of the process that was meant.
-fn attach(target: &Target, options: &Options, arguments: &cli::Record) -> Result<Session, Failure> {
-    let (leaves_maps, own) = (arguments.maps.no_source_maps, arguments.own.names());
+pub(crate) fn attach(
+    target: &Target,
+    options: &Options,
+    leaves_maps: bool,
+    own: OwnNames,
+) -> Result<Session, Failure> {
     let session = Session::attach(targets(target), options, leaves_maps, own);
     let session = session.map_err(|error| explain(error, target))?;
     match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
@@ -175,7 +180,7 @@ fn finish(
     })
 }
 
-fn explain(error: AttachError, target: &Target) -> Failure {
+pub(crate) fn explain(error: AttachError, target: &Target) -> Failure {
     match error {
         AttachError::Denied(_) if target.is_system() => {
             Failure::failed("you may not sample the whole machine")
@@ -186,7 +191,7 @@ fn explain(error: AttachError, target: &Target) -> Failure {
 }
 
 /// Warns at once that a process is not Node, where that can be seen already.
-fn warn_if_not_node(target: &Target) -> Option<String> {
+pub(crate) fn warn_if_not_node(target: &Target) -> Option<String> {
     let pid = target.pids().first().filter(|_| !target.is_command() && !target.is_system())?;
     let sentence = not_node(*pid, &::target::other_program(*pid)?);
     warn(&sentence);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use live::{Job, proc};
 
-use super::choose;
+use super::choose::{self, Wanted};
 use crate::advice::Subject;
 use crate::failure::{Failure, warn};
 use crate::{cli, invoked};
@@ -19,7 +19,7 @@ use crate::{cli, invoked};
 const MOST_PIDS: usize = 5;
 
 /// Processes, and the command that was started, if one was.
-pub(super) struct Target {
+pub(crate) struct Target {
     pids: Vec<u32>,
     /// When each of them began: a pid may be used again.
     born: BTreeMap<u32, u64>,
@@ -27,6 +27,8 @@ pub(super) struct Target {
     children: bool,
     is_system: bool,
     command: Option<Started>,
+    /// The command of nodescope that was typed.
+    verb: &'static str,
     /// When it was asked whether they run.
     asked: Instant,
 }
@@ -69,19 +71,30 @@ impl Target {
                 false => Ok(Self::system()),
             };
         }
-        let mut pids = choose::pids(arguments.into())?;
+        Self::running(arguments.into(), !arguments.no_children, "record")
+    }
+
+    /// The processes that were meant, and those that they have started where `children` are wanted; `verb` is the
+    /// command that was typed.
+    pub(crate) fn running(
+        wanted: Wanted<'_>,
+        children: bool,
+        verb: &'static str,
+    ) -> Result<Self, Failure> {
+        let mut pids = choose::pids(wanted)?;
         let name = name_of(pids[0])?;
-        if !arguments.no_children {
+        if children {
             proc::add_children(&mut pids);
         }
-        let children = !arguments.no_children;
-        Ok(Self::of(pids, name, children))
+        let mut target = Self::of(pids, name, children);
+        target.verb = verb;
+        Ok(target)
     }
 
     /// Processes that run.
     fn of(pids: Vec<u32>, name: String, children: bool) -> Self {
         let (born, asked) = (births(&pids), Instant::now());
-        Self { pids, born, name, children, is_system: false, command: None, asked }
+        Self { pids, born, name, children, is_system: false, command: None, verb: "record", asked }
     }
 
     fn system() -> Self {
@@ -109,11 +122,11 @@ impl Target {
         Ok(target)
     }
 
-    pub(super) fn pids(&self) -> &[u32] {
+    pub(crate) fn pids(&self) -> &[u32] {
         &self.pids
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -122,7 +135,7 @@ impl Target {
     }
 
     /// `node (pid 4140)`.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if self.is_system {
             return "everything that runs here".into();
         }
@@ -137,7 +150,7 @@ impl Target {
     /// The target as `advice` needs it.
     pub(super) fn subject(&self) -> Subject<'_> {
         let again = match (self.is_command(), self.pids.first()) {
-            (false, Some(pid)) => format!("record {pid}"),
+            (false, Some(pid)) => format!("{} {pid}", self.verb),
             _ => "record -- COMMAND".to_owned(),
         };
         Subject { name: &self.name, again, is_anothers: self.is_of_another_user() }
@@ -153,7 +166,7 @@ impl Target {
     }
 
     /// The processes and those that they have started by now.
-    pub(super) fn all_pids(&self) -> Vec<u32> {
+    pub(crate) fn all_pids(&self) -> Vec<u32> {
         let mut pids: Vec<u32> =
             self.pids.iter().copied().filter(|pid| !self.is_another(*pid)).collect();
         if self.children {
@@ -175,7 +188,7 @@ impl Target {
     }
 
     /// Whether nothing is left to sample.
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         if let Some(started) = &mut self.command {
             return started.has_ended();
         }
