@@ -152,7 +152,7 @@ function columnsOf(table) {
 }
 
 /**
- * Adds a part: rows are added, or replaced where they are repeated. A part that is bad throws before it changes
+ * Adds a part: rows are added, or replaced where they are written again. A part that is bad throws before it changes
  * anything.
  */
 function addPart(header, lists, part) {
@@ -194,7 +194,7 @@ function listOf(value) {
 }
 
 function checkPlaces(table, places, rows) {
-  for (const row of places) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${table} has no row ${row} to be repeated`);
+  for (const row of places) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${table} has no row ${row} to be replaced`);
 }
 
 /** Every id leads to a row of this part or of one before it, and a stack's caller stands before it. */
@@ -209,8 +209,8 @@ function checkIds(path, ids, limits, firstStack) {
 }
 
 /**
- * Reads a table. Rows that are repeated have their numbers in a column `row`. Columns that are not known are passed
- * over.
+ * Reads a table. Rows that are written again have their numbers in a column `row`. Columns that are not known are
+ * passed over.
  */
 function readTable({ name, rows, deltas = [], values = [] }, numbers, most, lists) {
   if (!(rows >= 0 && rows <= most)) throw new Error("the columns are larger than what is there");

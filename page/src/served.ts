@@ -5,7 +5,7 @@
 import type { Catalog, Library, Listed, Summary } from "./data/library.ts";
 import { profileOf } from "./data/model.ts";
 import { decode } from "./data/payload.ts";
-import type { Compared, Report } from "./data/report.ts";
+import type { Compared, PageReport } from "./data/report.ts";
 import { h } from "./draw/dom.ts";
 import { showList } from "./draw/list/view.ts";
 import { showError, showPage } from "./draw/page.ts";
@@ -68,7 +68,7 @@ async function served(): Promise<Catalog> {
     load: async (id) => {
       const [answer, report] = await Promise.all([
         ask(`/recording/${id}`),
-        reported<Report>(`/recording/${id}/report.json`),
+        reported<PageReport>(`/recording/${id}/page-report.json`),
       ]);
       return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), report);
     },

@@ -160,7 +160,7 @@ test("the kernel and garbage collection are one box each, and V8 has none", asyn
   );
 });
 
-test("without the report's words JavaScript stands directly under the root of all", async () => {
+test("without the report JavaScript stands directly under the root of all", async () => {
   const paths = folded(throughLens(await open(DEMO), "code", [])).map(([path]) => path);
   assert.ok(paths.some(([first]) => first === "nightlyReport"));
   assert.ok(paths.some(([first]) => first === "thread pool"));

@@ -92,6 +92,6 @@ export const BAD_CHUNKS = [
   ["a sample of a stack that is not there", samples(1, "lanes.0", SAMPLE, [1, 0, 99999, 1])],
   ["a stack before its caller", samples(1, "stacks", ["parent", "frame", "category"], [99999, 0, 0])],
   ["a process that a thread refers to", { header: { threads: [{ ...THREAD, process: 9 }] } }],
-  ["a string that a repeated thread refers to", { header: { again: { threads: { 0: { ...THREAD, name: 99999 } } } } }],
+  ["a string that a rewritten thread refers to", { header: { again: { threads: { 0: { ...THREAD, name: 99999 } } } } }],
   ["a thread below 0", samples(1, "lanes.0", SAMPLE, [1, -2, 0, 1])],
 ];

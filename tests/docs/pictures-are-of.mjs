@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "../..");
-/** docs/demo.html has the scripts and the style of the page, the recording, and the report's words. */
+/** docs/demo.html has the scripts and the style of the page, the recording, and the report. */
 const PARTS = ["docs/demo.html", "page/dist/served.js", "tests/browser/shop-mended.nodescope"];
 
 export const ARE_OF = join(root, "docs/pictures/are-of.txt");

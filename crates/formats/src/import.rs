@@ -1,4 +1,4 @@
-//! Opens whatever file the user has: looks behind gzip and zstd, recognizes the format by its content and hands
+//! Opens whatever file the user has: looks behind gzip and zstd, recognises the format by its content and hands
 //! the stream to the reader of that format. A new format is one row of [`READERS`].
 
 use std::io::{self, Cursor, Read};
@@ -15,7 +15,7 @@ use crate::{
     speedscope, trace_events,
 };
 
-/// How much of an input is looked at to recognize its format.
+/// How much of an input is looked at to recognise its format.
 const FIRST_BYTES: u64 = 64 << 10;
 /// No real file has more layers of compression.
 const MOST_LAYERS: usize = 3;
@@ -62,7 +62,7 @@ fn first_damage(damage: &[String]) -> String {
 
 type Stream<'a> = Box<dyn Read + Send + 'a>;
 
-/// A format: how its first bytes are recognized, and its reader.
+/// A format: how its first bytes are recognised, and its reader.
 struct Reader {
     looks_like: fn(&[u8]) -> bool,
     read: fn(Stream<'_>, &Budget, ImportOptions) -> Result<Profile, ImportError>,

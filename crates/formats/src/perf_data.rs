@@ -1,5 +1,5 @@
 //! perf.data → [`Sink`], without perf: the file form and the pipe form, both byte orders, zstd inside. The
-//! stream is read once from front to back; what stands at its end (names of events, build ids) comes last.
+//! stream is read once from front to back; what stands at its end (names of events, build ids) reaches the sink last.
 
 mod attributes;
 mod batches;

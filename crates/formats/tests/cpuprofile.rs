@@ -231,16 +231,16 @@ fn every_export_is_sound() {
 /// Every loss has a note.
 #[test]
 fn losses_are_reported() {
-    let has_note = |name: &str, selection: &Selection, words: &str| {
+    let expect_note = |name: &str, selection: &Selection, words: &str| {
         let (_, notes) = write(&case(name).import(), selection);
         assert!(notes.iter().any(|note| note.contains(words)), "{name}: {notes:?}");
     };
     let all = Selection::default();
-    has_note("node24-workers", &all, "are left out; choose with --thread");
-    has_note("node24-workers", &all, "addresses, modules and V8 tiers are left out");
-    has_note("folded-simple", &all, "the recording has no times");
+    expect_note("node24-workers", &all, "are left out; choose with --thread");
+    expect_note("node24-workers", &all, "addresses, modules and V8 tiers are left out");
+    expect_note("folded-simple", &all, "the recording has no times");
     let two = Selection { threads: Some(vec![ThreadId(0), ThreadId(1)]), ..Selection::default() };
-    has_note("node24-workers", &two, "laid end to end");
+    expect_note("node24-workers", &two, "laid end to end");
     let nothing = Selection { range_ns: Some(0..0), ..Selection::default() };
     assert!(cpuprofile::write(&case("perf-ns").import(), &nothing, Vec::new()).is_err());
 }

@@ -154,7 +154,7 @@ fn packages_are_found_in_every_layout() {
 }
 
 #[test]
-fn application_code_is_recognized_by_its_place() {
+fn application_code_is_recognised_by_its_place() {
     for (name, functions_of_app) in [
         ("node22-esm-ts", &["bill", "order", "get total", "tax"][..]),
         ("node26-kinds", &["spin"]),

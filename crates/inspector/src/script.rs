@@ -77,7 +77,7 @@ mod tests {
     #![allow(
         clippy::unwrap_used,
         clippy::print_stdout,
-        reason = "a test may panic, and says what it skips"
+        reason = "a test may panic, and prints what it skips"
     )]
 
     use super::*;

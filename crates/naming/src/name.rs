@@ -47,7 +47,7 @@ pub const GENERATED: &str = "[JIT]";
 pub const GENERATED_MARK: &str = " (generated)";
 
 /// Names a symbol, which may be unknown, in a module. A frame of a folded stack has no module; an annotation
-/// at its end (`_[k]`) determines what it can.
+/// at its end (`_[k]`) gives the module where it can.
 pub fn name<'a>(symbol: &'a str, module: Option<&'a str>) -> Named<'a> {
     if module.is_some() {
         return name_in(symbol, module);

@@ -1,5 +1,5 @@
 //! The text of scripts that a recording names, from this machine: below the folders that the user gave for paths of
-//! another one, then where the recording has its path. Only the scripts of a recording are ever looked for.
+//! another one, then at the path in the recording. Only the scripts of a recording are ever looked for.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -115,7 +115,7 @@ fn a_future_engine_has_no_names_and_a_message() {
         }
         let mut bytes = fs::read(&future).unwrap();
         if make_future(&mut bytes, Path::new(&future)).is_none() {
-            return skip(format_args!("a moved variable: readelf does not list {MAJOR} is"));
+            return skip(format_args!("a moved variable: readelf does not show where {MAJOR} is"));
         }
         fs::write(&future, &bytes).unwrap();
         assert!(runs(Command::new("chmod").args(["+x", &future])));
@@ -213,7 +213,7 @@ fn memory_that_may_not_be_read_is_reported_once() {
     assert_eq!(named(&json(&["report", "--json", "-n", "0", &out])), 0);
 }
 
-/// Generated code lacks no perf map where the heap shows what it is.
+/// Generated code is not counted as lacking a perf map where the heap shows what it is.
 #[test]
 fn the_reasons_of_the_reader_are_reported() {
     if !can_record() {

@@ -294,10 +294,10 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
         );
     }
     let output = daemon.nodescope(&["dump", "-c", name]);
-    let report = stdout(&output);
+    let dump = stdout(&output);
     assert!(
-        output.status.success() && report.contains("(/boxed/app.js:"),
-        "{report}{}",
+        output.status.success() && dump.contains("(/boxed/app.js:"),
+        "{dump}{}",
         stderr(&output)
     );
     let output = daemon.nodescope(&[

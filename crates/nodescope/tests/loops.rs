@@ -375,7 +375,7 @@ fn check_stop(scratch: &Scratch, node: &Running, stop: impl Fn(), go_on: impl Fn
 /// A control group that can be frozen, with a process in it. It is thawed and removed in the end.
 struct Freezer {
     folder: PathBuf,
-    /// The file, and what it contains for a group that is frozen and of one that is not.
+    /// The file, and what it contains for a group that is frozen and for one that is not.
     file: &'static str,
     words: [&'static str; 2],
 }

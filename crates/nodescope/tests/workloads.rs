@@ -276,7 +276,7 @@ fn a_target_that_ends_half_way_keeps_its_names() {
     assert!(unnamed.as_f64().unwrap() < frames.as_f64().unwrap() * 0.05, "{losses}");
 }
 
-/// It is sampled as any other; a message says that a program does nothing.
+/// It is sampled as any other; of one that does nothing, a message says so.
 #[test]
 fn what_is_not_node_is_recorded_all_the_same() {
     if !can_record() {

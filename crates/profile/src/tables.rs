@@ -258,7 +258,7 @@ pub struct Lane {
     pub unit: Unit,
     /// Whether the times mean anything.
     pub timed: bool,
-    /// Whether a row is a sample that was really taken, so that noise can be recognized.
+    /// Whether a row is a sample that was really taken, so that noise can be recognised.
     pub counted: bool,
     /// The samples.
     pub samples: Samples,

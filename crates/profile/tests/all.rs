@@ -5,7 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test may panic, and says what it skipped or measured"
+    reason = "a test may panic, and prints what it skipped or measured"
 )]
 
 mod builder;

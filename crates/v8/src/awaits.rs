@@ -110,7 +110,7 @@ impl ChainEnd {
 const MOST_HOPS: usize = 64;
 
 impl Reader {
-    /// Who waits for what runs on a stack, whose frames are given from the innermost on. `is_job` recognizes the
+    /// Who waits for what runs on a stack, whose frames are given from the innermost on. `is_job` recognises the
     /// instructions of [`REACTION_JOBS`], where the binary has symbols; without it only functions are known that an
     /// `await` resumed, not those given to `then`. `None` for a stack that no promise has begun.
     pub fn await_chain(

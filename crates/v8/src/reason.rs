@@ -1,4 +1,4 @@
-//! Why a frame has no JavaScript name. Countable: a profile has how many frames it could not name, and why.
+//! Why a frame has no JavaScript name. Countable: a profile counts the frames that it could not name, by reason.
 
 /// Why a frame was not named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

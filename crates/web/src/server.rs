@@ -16,7 +16,7 @@ use crate::neighbour::is_stranger;
 use crate::page::{served_page, served_policy};
 use crate::secret::Secret;
 
-/// A browser opens six. As many again are answered that there are too many; more get no answer.
+/// A browser opens six. As many again get the answer that there are too many; more get no answer.
 const MOST_CONNECTIONS: usize = 64;
 /// How long we wait where the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -137,7 +137,7 @@ impl Shared {
             ["recording", id] if is_id(id) => answer_with(self.library.recording(id), |bytes| {
                 Response::new(200, "application/octet-stream", bytes)
             }),
-            ["recording", id, "report.json"] if is_id(id) => {
+            ["recording", id, "page-report.json"] if is_id(id) => {
                 answer_with(self.library.report(id), json_answer)
             }
             ["recording", id, "page.html"] if is_id(id) => {

@@ -2,7 +2,7 @@
 // decided by crates/views (crates/views/src/entries.rs).
 
 import type { Profile } from "../data/model.ts";
-import type { ReportEntry } from "../data/report.ts";
+import type { PageEntry } from "../data/report.ts";
 import { type KeySums, type StackSums, sumByKey } from "../select/selection.ts";
 
 export interface EntrySum {
@@ -15,7 +15,7 @@ export interface EntrySum {
 }
 
 export interface EntryRow extends EntrySum {
-  entry: ReportEntry;
+  entry: PageEntry;
 }
 
 export interface EntryGroup extends EntrySum {
@@ -27,7 +27,7 @@ export interface EntryGroup extends EntrySum {
 }
 
 /** One entry, whether it was inferred or not. */
-export function keyOfEntry({ kind, function: id, text }: ReportEntry): string {
+export function keyOfEntry({ kind, function: id, text }: PageEntry): string {
   return `${kind}.${id ?? text}`;
 }
 

@@ -1,7 +1,7 @@
 // What a click on a finding selects, and whether the page shows that. All of it is in the state, so a link shows it too.
 
 import type { Profile } from "../data/model.ts";
-import type { ReportFinding, ReportStall, Span } from "../data/report.ts";
+import type { PageFinding, PageStall, Span } from "../data/report.ts";
 import { START, type State } from "../select/state.ts";
 
 /** What stalls waited in has a lane of its own (crates/profile/src/tables.rs). */
@@ -17,14 +17,14 @@ export function stateOfSpan(profile: Profile, span: Span): Partial<State> {
  * One of its times, or, where no single time stands out, the function on its threads. A range is shown whole: the
  * function is a part of it.
  */
-export function stateOfFinding(profile: Profile, finding: ReportFinding, at: number): Partial<State> {
+export function stateOfFinding(profile: Profile, finding: PageFinding, at: number): Partial<State> {
   const { spans, threads, function: id } = finding;
   if (at < spans.length) return { ...stateOfSpan(profile, spans[at]), function: id };
   return { ...NOTHING_ELSE, threads, focus: id === null ? [] : [{ kind: "function", id }], function: id };
 }
 
 /** Which of its times is shown; 0 where it has none; -1 where something else is shown. */
-export function shownAt(profile: Profile, finding: ReportFinding, state: State): number {
+export function shownAt(profile: Profile, finding: PageFinding, state: State): number {
   const isShown = (at: number) => {
     const { range, threads, focus, categories, entry } = { ...state, ...stateOfFinding(profile, finding, at) };
     return keyOfShown({ range, threads, focus, categories, entry }) === keyOfShown(state);
@@ -51,7 +51,7 @@ function keyOfShown({ range, threads, focus, categories, entry }: Shown): string
 }
 
 function laneOf({ report, lanes, other }: Profile, { thread, start_ns }: Span): number {
-  const isIt = (stall: ReportStall) => stall.thread === thread && stall.start_ns === start_ns;
+  const isIt = (stall: PageStall) => stall.thread === thread && stall.start_ns === start_ns;
   const isBlocked = report?.stalls.find(isIt)?.kind === "blocked";
   const lane = lanes.slice(0, other?.lane).findIndex(({ name }) => name === WAITS_LANE);
   return isBlocked && lane > 0 ? lane : START.lane;

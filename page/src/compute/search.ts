@@ -12,7 +12,7 @@ import {
   type Profile,
   rawOf,
 } from "../data/model.ts";
-import type { ReportEntry } from "../data/report.ts";
+import type { PageEntry } from "../data/report.ts";
 import { entryOf, kindOfBox } from "./lens/virtual.ts";
 import { ignoresCase, withoutFlags } from "./smart-case.ts";
 
@@ -118,7 +118,7 @@ function entriesAmong(profile: Profile, terms: Terms): Uint8Array {
   });
 }
 
-function entryText(profile: Profile, { kind, text, function: id }: ReportEntry): string {
+function entryText(profile: Profile, { kind, text, function: id }: PageEntry): string {
   return `${kind} ${text} ${id === null ? "" : functionPlace(profile, id)}`;
 }
 

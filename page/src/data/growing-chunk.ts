@@ -39,8 +39,8 @@ const LONG_COLUMNS = /_[nu]s$|^(weight|address|turns|periods|throttled_periods)$
 /** A header that is longer is no part of a recording. */
 const LONGEST_HEADER = 8 << 20;
 
-/** The tables of the header whose rows may be repeated. */
-export const REPEATED = ["processes", "threads"] as const;
+/** The tables of the header whose rows may be written again. */
+export const REWRITTEN = ["processes", "threads"] as const;
 
 interface TableEntry {
   name: string;
@@ -63,7 +63,7 @@ export type More = Partial<Omit<Header, "columns">> & {
 export interface Rows {
   name: string;
   rows: number;
-  /** Of rows that are repeated, which ones they are. */
+  /** Of rows that are written again, which ones they are. */
   places: Uint32Array | null;
   columns: Map<string, Uint32Array>;
 }
@@ -100,7 +100,7 @@ export function columnsOf(table: string): readonly string[] {
   return TABLES.get(table.replace(/\..*/, "")) ?? [];
 }
 
-/** Rows that are repeated come with their numbers, in the column `row`. */
+/** Rows that are written again come with their numbers, in the column `row`. */
 function readRows({ name, rows, deltas = [], values = [] }: TableEntry, numbers: Numbers, lanes: number): Rows {
   const known = columnsOf(name);
   if (known.length > 0 && rows > 0 && !isTable(name, lanes)) throw new Error(`there is no table ${name}`);

@@ -18,7 +18,7 @@ import {
   columnsOf,
   isObject,
   type More,
-  REPEATED,
+  REWRITTEN,
   type Rows,
   readChunk,
   SELDOM,
@@ -54,13 +54,13 @@ export class Growing {
   add(payload: Uint8Array): void {
     const { header } = this;
     const chunk = readChunk(payload, header.lanes.length);
-    this.checkRepeated(chunk);
+    this.checkRewritten(chunk);
     this.checkIds(chunk);
     const { more, tables, again } = chunk;
     const lanes = header.lanes.length;
     header.meta = patched(header.meta, more.meta ?? {}) as Meta;
     for (const key of LISTS) for (const row of more[key] ?? []) (header[key] as unknown[]).push(row);
-    for (const key of REPEATED) Object.assign(header[key], more.again?.[key]);
+    for (const key of REWRITTEN) Object.assign(header[key], more.again?.[key]);
     for (let lane = lanes; lane < header.lanes.length; lane++) this.begin(`lanes.${lane}`);
     for (const table of [...tables, ...again]) this.take(table);
   }
@@ -78,18 +78,18 @@ export class Growing {
     return this.column(`${table}.${columnsOf(table)[0]}`).rows;
   }
 
-  /** A row that is repeated was written before, or in this chunk. */
-  private checkRepeated({ more, tables, again }: Chunk): void {
+  /** A row that is written again was written before, or in this chunk. */
+  private checkRewritten({ more, tables, again }: Chunk): void {
     for (const { name, places, columns } of again) {
       if (columns.size === 0) continue;
       const rows = this.rowsOf(name) + addedTo(name, tables);
       const isKnown = places?.every((place) => place < rows) ?? false;
-      if (!isKnown) throw new Error("a row is repeated that was not written before");
+      if (!isKnown) throw new Error("a row is replaced that was not written before");
     }
-    for (const key of REPEATED) {
+    for (const key of REWRITTEN) {
       const rows = this.header[key].length + (more[key]?.length ?? 0);
       for (const row of Object.keys(more.again?.[key] ?? {})) {
-        if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be repeated`);
+        if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be replaced`);
       }
     }
   }
@@ -175,7 +175,7 @@ function checkColumns(columns: ReadonlyMap<string, Uint32Array>, check: Check): 
   }
 }
 
-/** The rows of a table of the header, with those that are repeated. */
+/** The rows of a table of the header, with those that are written again. */
 function rowsIn(more: More, key: (typeof LISTS)[number]): unknown[] {
   const again = key === "processes" || key === "threads" ? more.again?.[key] : undefined;
   return [...(more[key] ?? []), ...Object.values(again ?? {})];

@@ -1,7 +1,7 @@
 // What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
 
 import { type Column, type Meta, NONE, type Payload, required } from "./format.ts";
-import type { Report } from "./report.ts";
+import type { PageReport } from "./report.ts";
 
 export { NONE } from "./format.ts";
 
@@ -109,13 +109,13 @@ export interface Other {
   startMs: number | null;
   /** The time between two samples, where it is known. */
   intervalNs: number | null;
-  report: Report | null;
+  report: PageReport | null;
 }
 
 export interface Profile {
   meta: Meta;
   /** What the report says of it; null where the page has none. */
-  report: Report | null;
+  report: PageReport | null;
   strings: string[];
   sources: string[];
   modules: string[];
@@ -180,7 +180,7 @@ export function mainLaneOf({ lanes, other }: Profile): number {
   );
 }
 
-export function profileOf(origin: Payload, report: Report | null = null): Profile {
+export function profileOf(origin: Payload, report: PageReport | null = null): Profile {
   const { header, columns } = origin;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   /** Columns of a table by their names. */
@@ -239,7 +239,7 @@ export function profileOf(origin: Payload, report: Report | null = null): Profil
 }
 
 /** Of each stack the row of its entry; null where these are not the stacks of the report. */
-function entriesOf({ entries }: Report, size: number): Uint32Array | null {
+function entriesOf({ entries }: PageReport, size: number): Uint32Array | null {
   const rows = new Uint32Array(size);
   const runs = entries?.runs ?? [];
   let at = 0;

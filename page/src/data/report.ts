@@ -2,7 +2,7 @@
 // (crates/views/src/page_report.rs). The page prints these words for the whole recording; it computes only what follows
 // the mouse.
 
-export interface Report {
+export interface PageReport {
   /** Which process it is about, and when, in parts. */
   headline: string[];
   /** What is wrong with the file. */
@@ -12,7 +12,7 @@ export interface Report {
   /** What else is known of it. */
   notes: string[];
   /** What stands out, the most costly first. */
-  findings: ReportFinding[];
+  findings: PageFinding[];
   /** The sentences after them. */
   closing: string[];
   /** The functions that the sentences name, and how. */
@@ -20,26 +20,26 @@ export interface Report {
   /** The threads whose event loops were watched. */
   watched: number[];
   /** Their long turns, the longest first. */
-  stalls: ReportStall[];
+  stalls: PageStall[];
   /** Of loops that were not watched: for how long they were busy without a pause, the longest first. */
-  busy: ReportStall[];
+  busy: PageStall[];
   /** Gaps: the times for which a process was stopped, with one of its threads. */
   stops: Span[];
   /** About a second each, in which the CPU limit held a process back. */
   throttled: { process: number; start_ns: number; end_ns: number; throttled_ns: number }[];
   /** What asked for the work. */
-  entries: ReportEntries;
+  entries: PageEntries;
   /** How much of a stack the page opens with: the word of a lens. */
   lens: string;
 }
 
-export interface ReportEntries {
-  list: ReportEntry[];
+export interface PageEntries {
+  list: PageEntry[];
   /** For the stacks in their order: a row of `list`, how many stacks have it, the next row, and so on. */
   runs: number[];
 }
 
-export interface ReportEntry {
+export interface PageEntry {
   /** The word for its kind: `http`. */
   kind: string;
   /** `HTTP requests` */
@@ -58,7 +58,7 @@ export interface Span {
   end_ns: number;
 }
 
-export interface ReportFinding {
+export interface PageFinding {
   /** The kind of finding: `sync-files`. */
   id: string;
   /** A headline, and what to look at. */
@@ -73,7 +73,7 @@ export interface ReportFinding {
 /** What most of a stall was. In the last three nothing ran: the thread waited. */
 export type StallKind = "ran" | "gc" | "unknown" | "blocked" | "throttled" | "cpu-wait";
 
-export interface ReportStall extends Span {
+export interface PageStall extends Span {
   kind: StallKind;
   function: number | null;
   text: string;

@@ -74,7 +74,7 @@ export class App {
     this.id = library?.open.at(-1) ?? null;
     this.state = this.fromAddress();
     this.recording = own;
-    // Without the report's words nothing is known of what asked for the work.
+    // Without the report nothing is known of what asked for the work.
     this.lensOfRecording = LENSES.find((lens) => lens === own.report?.lens) ?? "code";
     this.profile = this.withLens();
     this.derived = new Derived(this.profile);

@@ -1,5 +1,5 @@
 //! Ticks on their way into a profile: they wait until the interval is known, because V8 may write the first
-//! ones before it logs that. Shared by the log and by its JSON.
+//! ones before it logs the interval. Shared by the log and by its JSON.
 
 use naming::addresses::LibraryNamer;
 use naming::finish::settle_quality_with;

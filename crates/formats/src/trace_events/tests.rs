@@ -7,7 +7,7 @@ use super::*;
 const CHUNK: &str = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":2,"ts":5,"id":"0x1","args":{"data":{"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"f","url":"/a.js","lineNumber":0,"columnNumber":3}}],"samples":[1,1]},"timeDeltas":[10,10]}}}"#;
 
 #[test]
-fn recognized_by_content() {
+fn recognised_by_content() {
     assert!(looks_like(br#"{"metadata":{"source":"DevTools"},"traceE"#));
     assert!(looks_like(br#"{"displayTimeUnit":"ms","traceEvents":["#));
     assert!(looks_like(br#" [ {"args":{},"ph":"M","pid":1"#));

@@ -295,7 +295,7 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
         rounds.leave_heap();
     }
     rounds.begin(&head);
-    // The rings are ours when the recorder sends them: until then it reads them.
+    // The rings are ours when the recorder's next message comes: until then it reads them.
     rounds.send(true)?;
     let Some(Message::Records(meanwhile)) = Message::read(&mut stdin)? else { return Ok(()) };
     rounds.learn(&meanwhile);

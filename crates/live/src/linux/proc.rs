@@ -170,7 +170,7 @@ pub fn is_of_another_user(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::print_stdout, reason = "a test says what it skips")]
+    #![allow(clippy::print_stdout, reason = "a test prints what it skips")]
 
     use super::*;
     use crate::skip::skip;

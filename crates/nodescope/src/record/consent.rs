@@ -18,7 +18,7 @@ pub(super) fn ask_to_open(why: &str, pid: u32) -> Result<bool, Failure> {
         "Node's own profiler works: nodescope can open the inspector of process {pid} for the time of the recording. \
          Node writes that into the application's log, and meanwhile {WHO_CAN_ATTACH}"
     ));
-    is_yes("open it?")
+    confirms("open it?")
 }
 
 /// Asks whether a file may be replaced; without a terminal the answer is no.
@@ -27,10 +27,10 @@ pub(super) fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
         return Ok(false);
     }
     let path = crate::text::printable(&path.display().to_string());
-    is_yes(&format!("{path} exists already. Replace it?"))
+    confirms(&format!("{path} exists already. Replace it?"))
 }
 
-fn is_yes(question: &str) -> Result<bool, Failure> {
+fn confirms(question: &str) -> Result<bool, Failure> {
     let _ = write!(io::stderr().lock(), "nodescope: {question} [y/N] ");
     let mut answer = String::new();
     io::stdin()

@@ -20,7 +20,7 @@ use recipient::Writing;
 pub(super) use live::inspected::Process;
 pub(super) use messages::WHO_CAN_ATTACH;
 #[cfg(target_os = "linux")]
-pub(super) use messages::primary as print_primary;
+pub(super) use messages::print_primary;
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Shorter words mean nothing: they also occur in sentences of our own.
+/// Shorter words reveal nothing: they also occur in sentences of our own.
 const SHORTEST_WORD: usize = 3;
 
 #[derive(Default)]

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_recognized_by_script_or_title() {
+    fn tools_are_recognised_by_script_or_title() {
         let titled = |title: &str| {
             let command = Command::parse(title.as_bytes(), None);
             Traits { command, ..process(1, 0, "", Some("")) }

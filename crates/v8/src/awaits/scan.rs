@@ -84,7 +84,7 @@ impl Chain<'_> {
         windows.filter(|(_, words)| fits(words)).map(|(at, _)| at).collect()
     }
 
-    /// The parts of a piece that V8 has freed. V8's own kinds of maps are recognized by one of them, that of the code
+    /// The parts of a piece that V8 has freed. V8's own kinds of maps are recognised by one of them, that of the code
     /// of a generator's function.
     fn freed(&mut self, piece: &Piece, generator: Object) -> Vec<Range<u64>> {
         let offset = self.layout.at.generator_function;

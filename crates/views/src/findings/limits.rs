@@ -94,11 +94,11 @@ pub(super) fn memory_pressure(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
 /// before it.
 pub(super) fn leave_to_pools(list: &mut Vec<Found>) {
     let has_pool = list.iter().any(|found| matches!(found.finding, Finding::Pool(_)));
-    let is_reported = |found: &Found| match &found.finding {
+    let is_covered_by_pool = |found: &Found| match &found.finding {
         Finding::CpuWait(wait) => has_pool && !wait.by_others && wait.stalls == 0,
         _ => false,
     };
-    list.retain(|found| !is_reported(found));
+    list.retain(|found| !is_covered_by_pool(found));
     let place = |is_it: fn(&Finding) -> bool| list.iter().position(|found| is_it(&found.finding));
     let pool = place(|finding| matches!(finding, Finding::Pool(_)));
     let wait = place(|finding| matches!(finding, Finding::CpuWait(wait) if wait.by_others));

@@ -250,8 +250,8 @@ impl Spans {
             put(run.thread, (run.start_ns, run.end_ns, false));
         }
         // Turns that waited for a CPU accuse no function: what they did counts like what short turns did.
-        let is_reported = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
-        for stall in turns.stalls.iter().filter(|stall| is_reported(stall.kind)) {
+        let accuses_a_function = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
+        for stall in turns.stalls.iter().filter(|stall| accuses_a_function(stall.kind)) {
             put(stall.thread, (stall.start_ns, stall.end_ns, true));
         }
         by_thread.iter_mut().for_each(|spans| spans.sort_unstable());

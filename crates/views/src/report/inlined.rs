@@ -40,7 +40,7 @@ pub(super) fn doubt(row: &InlinedRow) -> Option<String> {
     };
     (all >= LITTLE).then(|| {
         format!(
-            "{} of the samples may belong to a function that the one shown calls, because V8 had inlined it or optimised its loop: {text}. Perf events would tell (--via perf).",
+            "{} of the samples may belong to a function that the one shown calls, because V8 had inlined it or optimised its loop: {text}. Perf events would show it (--via perf).",
             percent(all)
         )
     })

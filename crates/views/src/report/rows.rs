@@ -191,7 +191,7 @@ pub struct LossesRow {
     pub ambiguous_addresses: u64,
     /// Programs of nodescope's own that crashed while it recorded.
     pub helper_crashes: u64,
-    /// Stacks deeper than the copy that was taken of them: they end in a frame that says so.
+    /// Stacks that were deeper than the copy that was taken of them, and end in a frame that marks that.
     pub stacks_cut: u64,
     /// Samples of functions that run after an await, by how what awaits them is known.
     pub awaits: profile::AwaitCounts,

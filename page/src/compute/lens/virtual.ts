@@ -14,7 +14,7 @@ import {
   UNKNOWN,
   type Virtual,
 } from "../../data/model.ts";
-import type { ReportEntry } from "../../data/report.ts";
+import type { PageEntry } from "../../data/report.ts";
 import { keyOfEntry } from "../entries.ts";
 import { soleVersions } from "../packages.ts";
 
@@ -58,7 +58,7 @@ export function kindOfBox({ virtual }: Profile, id: number): "function" | "root"
 }
 
 /** The entry that a root is. */
-export function entryOf({ virtual, report }: Profile, id: number): ReportEntry | null {
+export function entryOf({ virtual, report }: Profile, id: number): PageEntry | null {
   return (virtual && report?.entries.list[id - virtual.entries]) ?? null;
 }
 
@@ -127,17 +127,17 @@ export function namesOf(profile: Profile): Names {
   };
 }
 
-function likeOf(entry: ReportEntry): number {
+function likeOf(entry: PageEntry): number {
   return entry.function ?? NONE;
 }
 
 /** A root has the colour of what was called. */
-function categoryOf({ function: id, text }: ReportEntry): number {
+function categoryOf({ function: id, text }: PageEntry): number {
   if (id !== null) return APP;
   return text.includes("▸ package ") ? DEPENDENCY : NODE;
 }
 
-function rootsOf(list: readonly ReportEntry[], first: number): Uint32Array {
+function rootsOf(list: readonly PageEntry[], first: number): Uint32Array {
   const known = new Map<string, number>();
   return Uint32Array.from(list, (entry, row) => {
     const key = keyOfEntry(entry);

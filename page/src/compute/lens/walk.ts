@@ -87,7 +87,7 @@ export class Walk {
     } else this.inPackage(stack, caller, mode, above);
   }
 
-  /** What only leads to the user's code says nothing under what asked for it. */
+  /** What only leads to the user's code adds nothing under what asked for it. */
   private showsCore(mode: number): boolean {
     return this.root.level >= CORES && !(mode === FRESH && this.root.isEntry);
   }

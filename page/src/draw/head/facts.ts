@@ -1,7 +1,7 @@
 // What was recorded and how good that is, on one line: the report's headline and its first sentence. What else it says
 // of the recording stands behind "notes"; the first words of what is wrong with it are in sight.
 
-import type { Report } from "../../data/report.ts";
+import type { PageReport } from "../../data/report.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
 import { type Drop, drop } from "../drop.ts";
@@ -43,12 +43,12 @@ export function cautionsOf({ profile }: App): HTMLElement | null {
   return filled(made, all);
 }
 
-function cautionsIn(report: Report | null): string[] {
+function cautionsIn(report: PageReport | null): string[] {
   const cautions = (report?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [text] : []));
   return [...cautions, ...(report?.warnings ?? [])];
 }
 
-function named(word: string, report: Report | null): string[] {
+function named(word: string, report: PageReport | null): string[] {
   return cautionsIn(report).map((text) => `${word}: ${text}`);
 }
 

@@ -2,7 +2,7 @@
 // selected. A card is a link to the time, the threads and the function that it speaks of.
 
 import { shownAt, stateOfFinding } from "../../compute/findings.ts";
-import type { ReportFinding } from "../../data/report.ts";
+import type { PageFinding } from "../../data/report.ts";
 import { START, type State, toHash } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, h, quiet, refill } from "../dom.ts";
@@ -68,7 +68,7 @@ function closingCard(app: App, closing: readonly string[]): HTMLElement {
 }
 
 /** A headline that leads to what it speaks of; once there, to the same against the rest; and then back. */
-function findingCard(app: App, finding: ReportFinding, row: number): HTMLElement {
+function findingCard(app: App, finding: PageFinding, row: number): HTMLElement {
   const [headline = "", ...details] = finding.text;
   const at = shownAt(app.profile, finding, app.state);
   const [next, title] = nextOf(app, finding, at);
@@ -81,7 +81,7 @@ function findingCard(app: App, finding: ReportFinding, row: number): HTMLElement
   return h("article", { class: `card ${isShown ? "shown" : ""}` }, text, isShown && actions(app, finding, at, row));
 }
 
-function nextOf({ profile, state }: App, finding: ReportFinding, at: number): [Partial<State>, string] {
+function nextOf({ profile, state }: App, finding: PageFinding, at: number): [Partial<State>, string] {
   if (at < 0) return [stateOfFinding(profile, finding, 0), "Show the time, threads and function of this"];
   if (finding.spans.length > 0 && state.base !== "rest") return [{ base: "rest" }, "Compare this time with the rest"];
   const { lane, range, base, threads, focus } = START;
@@ -89,7 +89,7 @@ function nextOf({ profile, state }: App, finding: ReportFinding, at: number): [P
 }
 
 /** From one of its times to the next, and against the rest. */
-function actions(app: App, finding: ReportFinding, at: number, row: number): HTMLElement | null {
+function actions(app: App, finding: PageFinding, at: number, row: number): HTMLElement | null {
   const { spans } = finding;
   const { base } = app.state;
   if (spans.length === 0) return null;

@@ -3,7 +3,7 @@
 import { stateOfSpan } from "../../compute/findings.ts";
 import type { Loops } from "../../compute/loops.ts";
 import { GC } from "../../data/model.ts";
-import type { ReportStall, Span } from "../../data/report.ts";
+import type { PageStall, Span } from "../../data/report.ts";
 import type { App } from "../app.ts";
 import { hatch, themeColors } from "../canvas.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
@@ -36,7 +36,7 @@ interface Look {
 
 /** A long turn, and where the blocks beside it end and begin. */
 interface Placed {
-  stall: ReportStall;
+  stall: PageStall;
   x: number;
   width: number;
   before: number;
@@ -78,7 +78,7 @@ export function stallAt(app: App, { heat, left, columnWidth, bandHeight }: Frame
 }
 
 /** Where the turns stand, the longest first. Of those that are as narrow as a pixel, one at a place is enough. */
-function place(longest: readonly ReportStall[], left: number, scale: number, right: number): Placed[] {
+function place(longest: readonly PageStall[], left: number, scale: number, right: number): Placed[] {
   const taken = new Set<number>();
   const blocks: Placed[] = [];
   for (const stall of longest) {
@@ -123,7 +123,7 @@ interface Block {
 }
 
 /** Filled where the thread ran, hatched where it waited. */
-function paintBlock(context: CanvasRenderingContext2D, stall: ReportStall, block: Block, look: Look): void {
+function paintBlock(context: CanvasRenderingContext2D, stall: PageStall, block: Block, look: Look): void {
   const { x, y, width, height } = block;
   const hue = stall.kind === "gc" ? look.gc : look.color("--stall");
   if (isWaiting(stall)) {
@@ -140,7 +140,7 @@ function paintBlock(context: CanvasRenderingContext2D, stall: ReportStall, block
   context.fillRect(x, y, width, height);
 }
 
-function isWaiting({ kind }: ReportStall): boolean {
+function isWaiting({ kind }: PageStall): boolean {
   return kind === "blocked" || kind === "throttled" || kind === "cpu-wait";
 }
 
@@ -170,7 +170,7 @@ function paintName(
   return start + long;
 }
 
-function colorInside(stall: ReportStall, { color, isWatched }: Look): string {
+function colorInside(stall: PageStall, { color, isWatched }: Look): string {
   if (isWaiting(stall) || !isWatched) return color("--text");
   return stall.kind === "gc" ? "#000" : color("--stall-text");
 }

@@ -223,7 +223,7 @@ class HeatView {
   }
 
   /** What the mouse shows of a cell, for the keyboard: beside what is selected, and to a screen reader. */
-  private announce(cells: readonly [number, number]): void {
+  private describeSelected(cells: readonly [number, number]): void {
     const { frame, app } = this;
     const { range } = app.state;
     if (!frame || !range) return;
@@ -259,7 +259,7 @@ class HeatView {
     const cells = range && ([cellAt(heat, range[0]), cellAt(heat, range[1] - 1)] as const);
     const [first, last] = cells ? rangeMovedBy(heat, cells, step, event.shiftKey) : [0, heat.rows - 1];
     this.select(first, last, true);
-    this.announce([first, last]);
+    this.describeSelected([first, last]);
   }
 }
 

@@ -267,7 +267,8 @@ impl Turns {
         }
         let boundary = boundary(before, now)?;
         let is_busy = !before.is_polling() && !now.is_polling();
-        // Other turns may have followed the one that ended, and a timer moves the start that a turn has.
+        // Other turns may have followed the one that ended, and setting a timer moves the start that the loop notes
+        // for its turn.
         let latest_ns = boundary.start_ns.filter(|_| is_busy);
         let end_ns =
             latest_ns.map_or(boundary.end_ns, |latest_ns| middle(before.now_ns, latest_ns));
@@ -298,8 +299,8 @@ impl Turns {
         Some(end)
     }
 
-    /// Turns that passed between two looks at a loop that polled. The last one began at the time that the loop has; if
-    /// there was only one before it, that had the rest of the time that was not polled.
+    /// Turns that passed between two looks at a loop that polled. The last one began at the time that the loop notes;
+    /// if there was only one before it, that had the rest of the time that was not polled.
     fn close_between(&mut self, before: &Look, now: &Look, turns: u64) {
         let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
         let within = |time_ns: u64| clamp(time_ns, before.now_ns, now.entry_ns);

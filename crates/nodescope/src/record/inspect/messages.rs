@@ -19,7 +19,7 @@ pub(crate) const WHO_CAN_ATTACH: &str =
 const LONG_STOP_MS: f64 = 100.0;
 
 /// Before a signal is sent.
-pub(super) fn opening(pid: u32, time: Option<Duration>) {
+pub(super) fn print_opening(pid: u32, time: Option<Duration>) {
     let time =
         time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     warn(&format!(
@@ -30,7 +30,7 @@ pub(super) fn opening(pid: u32, time: Option<Duration>) {
 
 /// Why a cluster's primary is not recorded.
 #[cfg(target_os = "linux")]
-pub(crate) fn primary(pid: u32, workers: usize) {
+pub(crate) fn print_primary(pid: u32, workers: usize) {
     let workers =
         if workers == 1 { "its worker".to_owned() } else { format!("its {workers} workers") };
     warn(&format!(
@@ -40,7 +40,7 @@ pub(crate) fn primary(pid: u32, workers: usize) {
 }
 
 /// What is recorded, and how; before that, that it will take long to begin.
-pub(super) fn start(start: &Start<'_>, rate: Rate, calls: bool) {
+pub(super) fn print_start(start: &Start<'_>, rate: Rate, calls: bool) {
     let Start { name, pid, time, heap_bytes, stop_ms } = *start;
     if stop_ms >= LONG_STOP_MS {
         warn(&format!(
@@ -58,19 +58,19 @@ pub(super) fn start(start: &Start<'_>, rate: Rate, calls: bool) {
 }
 
 /// A port that is waited for, to close it.
-pub(super) fn opens_late(pid: u32) {
+pub(super) fn print_opens_late(pid: u32) {
     warn(&format!(
         "process {pid} has not opened its inspector yet; waiting for it, to close it again (Ctrl-C leaves that to the background)"
     ));
 }
 
 /// The end of a process while it was recorded.
-pub(super) fn ended(name: &str, pid: u32) {
+pub(super) fn print_ended(name: &str, pid: u32) {
     warn(&format!("{name} (pid {pid}) has ended, or its inspector was closed"));
 }
 
 /// A port that could not be closed.
-pub(super) fn still_open(pid: u32, port: u16) {
+pub(super) fn print_still_open(pid: u32, port: u16) {
     alert(&format!(
         "port {port} of process {pid} is still open, and {WHO_CAN_ATTACH}. It closes by itself 15 s after the \
          process runs again; if it is stopped: kill -CONT {pid}"

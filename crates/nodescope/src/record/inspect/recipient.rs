@@ -43,14 +43,14 @@ impl Recipient for Writing<'_> {
         match news {
             News::Chunk(bytes) => self.spool.append(bytes),
             News::Samples(samples) => self.progress.show(self.start.elapsed(), samples),
-            News::Opening { pid, time } => self.print(|| messages::opening(pid, time)),
-            News::OpensLate { pid } => self.print(|| messages::opens_late(pid)),
-            News::StillOpen { pid, port } => self.print(|| messages::still_open(pid, port)),
+            News::Opening { pid, time } => self.print(|| messages::print_opening(pid, time)),
+            News::OpensLate { pid } => self.print(|| messages::print_opens_late(pid)),
+            News::StillOpen { pid, port } => self.print(|| messages::print_still_open(pid, port)),
             News::Starting(start) => {
                 let (frequency, calls) = (self.arguments.frequency, self.arguments.way.calls);
-                self.print(|| messages::start(&start, frequency, calls));
+                self.print(|| messages::print_start(&start, frequency, calls));
             }
-            News::Ended { name, pid } => self.print(|| messages::ended(name, pid)),
+            News::Ended { name, pid } => self.print(|| messages::print_ended(name, pid)),
             News::Failed(error) => self.print(|| warn(messages::failure(error).sentence())),
         }
     }
