@@ -105,13 +105,13 @@ if [ "$(nproc)" -gt 2 ]; then export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}; 
 
 test_patiently() {
   RUST_TEST_THREADS=4 run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
-  test_browser
 }
 
 test_scripts() {
   test_documents
   test_page
   test_npm
+  test_browser
 }
 
 # beside COMMAND: in the background. Two programs that write into one file break each other's lines, so it has a log of

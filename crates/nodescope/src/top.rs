@@ -21,7 +21,7 @@ use screen::Screen;
 const MOST_BYTES: u64 = 16 << 20;
 /// Looking at a second of samples takes milliseconds.
 const SHORTEST: Duration = Duration::from_millis(200);
-/// The first report comes as soon as there is enough to show: samples are named within a second.
+/// The first report of a session comes when there is enough to show: samples are named within a second.
 const FIRST: Duration = Duration::from_millis(1500);
 
 /// What is shown, and until when.
@@ -69,7 +69,7 @@ impl Watch<'_> {
         let mut session = self.begin()?;
         let mut recording = file::file_header().to_vec();
         let failed = |error: std::io::Error| Failure::failed(error.to_string());
-        let mut due = Instant::now() + self.every.min(FIRST);
+        let mut due = Instant::now() + FIRST;
         loop {
             let now = Instant::now();
             let is_over = sys::signals::ended()

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::program::inspected::{BUSY, Target, lines, record, share};
@@ -13,15 +14,19 @@ use crate::program::{Scratch, json};
 
 #[test]
 fn shares_agree_with_cpu_prof() {
+    let nodes = Mutex::new(lines());
+    let next = || nodes.lock().unwrap().pop();
     // A CPU for each program that is measured.
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-    for few in lines().chunks(at_once) {
-        std::thread::scope(|scope| {
-            for (release, node) in few {
-                scope.spawn(move || agrees_with_cpu_prof(release, node));
-            }
-        });
-    }
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                while let Some((release, node)) = next() {
+                    agrees_with_cpu_prof(release, &node);
+                }
+            });
+        }
+    });
 }
 
 /// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.

@@ -13,13 +13,11 @@ use crate::program::running::{PATIENCE, Running, can_record, installed_node};
 use crate::program::{Scratch, crashes_on_demand, fails, nodescope, stderr, stdout, succeeds};
 use crate::skip::skip;
 
-/// Calls `before` until a file appears, then `after`: through a builtin, so that V8 inlines neither. Half of the time it
-/// rests.
+/// Calls `before` until a file appears, then `after`: through a builtin, so that V8 inlines neither.
 const CHANGES: &str = "
 const fs = require('fs');
-function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-function before() { return spin(4e6) + 'b'; }
-function after() { return spin(4e6) + 'a'; }
+function before() { let sum = 0; for (let i = 0; i < 4e6; i++) sum += Math.sqrt(i); return sum; }
+function after() { let sum = 1; for (let i = 0; i < 4e6; i++) sum += Math.sqrt(i); return sum; }
 setInterval(() => 'a'.replace('a', fs.existsSync('changed') ? after : before), 8);
 console.log('ready');
 ";
@@ -37,7 +35,7 @@ fn start(scratch: &Scratch) -> Option<Running> {
 fn caused(report: &Value, name: &str) -> f64 {
     let mut rows = report["own_functions"].as_array().unwrap().iter();
     let row = rows.find(|row| row["name"] == name);
-    row.map_or(0.0, |row| row["total"].as_f64().unwrap())
+    row.map_or(0.0, |row| row["caused"].as_f64().unwrap())
 }
 
 /// Reads reports until one fits.
@@ -86,7 +84,7 @@ fn it_goes_on_for_ever() {
     }
     let Some(target) = start(&scratch).filter(|_| can_record()) else { return };
     let words = ["top", &target.pid(), "--every", "300ms", "--last", "1s", "--json", "-d", "8s"];
-    let output = nodescope(&words).env("NODESCOPE_TOP_BYTES", "20000").output().unwrap();
+    let output = nodescope(&words).env("NODESCOPE_TOP_BYTES", "5000").output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let reports: Vec<Value> =
@@ -95,7 +93,7 @@ fn it_goes_on_for_ever() {
     let starts = |report: &Value| report["start_clock_s"].as_f64().unwrap();
     let mut sessions: Vec<f64> = reports.iter().map(starts).collect();
     sessions.dedup();
-    assert!(sessions.len() >= 3, "{sessions:?}");
+    assert!(sessions.len() >= 2, "{sessions:?}");
     let busy = reports.iter().filter(|report| caused(report, "before") > 0.5).count();
     assert!(busy * 2 > reports.len(), "{busy} of {} reports show what runs", reports.len());
 }
@@ -131,7 +129,7 @@ fn a_terminal_has_one_screen() {
     let screens: Vec<&str> = screens.split("\u{1b}[H").skip(1).collect();
     assert!(screens.len() >= 3, "{screens:?}");
     for screen in &screens {
-        assert!(screen.lines().count() < 20, "{screen}");
+        assert!(screen.matches('\n').count() < 20, "{screen}");
         assert!(screen.contains("the last 10.0 s, every 1.0 s · Ctrl-C ends"), "{screen}");
     }
     assert!(after.contains("cores busy") && after.contains("before"), "{after}");

@@ -1,7 +1,7 @@
 // The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection
 // only fills in sums, so that a drag costs one pass over samples and one over nodes.
 
-import { NONE, type Profile, UNKNOWN } from "../data/model.ts";
+import { callOfBoth, NONE, type Profile, UNKNOWN } from "../data/model.ts";
 import { type StackSums, weigh } from "../select/selection.ts";
 import { Pairs } from "./pairs.ts";
 
@@ -62,8 +62,7 @@ export function buildTree(
     const known = nodes.count;
     const node = nodes.add(above, functions[stack]);
     if (node === known) categoryOf[node] = category[stack];
-    // A function that was called may also go on after an await: that is what a reader should know.
-    if (callOf[node] === 0) callOf[node] = call[stack];
+    callOf[node] = node === known ? call[stack] : callOfBoth(callOf[node], call[stack]);
     nodeOf[stack] = node;
     if (run && run[stack] > runOf[node]) runOf[node] = run[stack];
   }

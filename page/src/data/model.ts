@@ -8,6 +8,15 @@ export { NONE } from "./format.ts";
 /** What stands before a function, by how it came to be under the one above. */
 export const AWAITS = ["", "▸ await ", "▸ await (inferred) ", "after await: "] as const;
 
+/**
+ * How a box came to be under its caller, whose stacks came by one way and another: where some of them are awaited, that is
+ * what a reader should know.
+ */
+export function callOfBoth(one: number, other: number): number {
+  const isAwaited = (call: number) => call === 1 || call === 2;
+  return isAwaited(other) && !isAwaited(one) ? other : one;
+}
+
 /** In the order of the bytes in the file: the word that people type, and what they read. */
 export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
   ["app", "app"],

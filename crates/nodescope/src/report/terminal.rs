@@ -28,6 +28,8 @@ pub(crate) fn render_live(report: &Report, limit: usize, style: &Style) -> Strin
     let limit = if limit == 0 { usize::MAX } else { limit };
     let mut sections = sections(report);
     sections.retain(|section| LIVE.contains(&section.title));
+    // A small screen has no room for both.
+    sections.sort_by_key(|section| LIVE.iter().position(|title| *title == section.title));
     head(report, MOST_FINDINGS, style) + &tables(report, sections, limit, style)
 }
 
@@ -112,8 +114,8 @@ const ALWAYS_WHOLE: &str = "Where the time went";
 const ENTRIES: &str = "What asked for the work";
 const OWN: &str =
     "Your code, by the time it caused (with the packages, engine and kernel that it called)";
-/// The tables of `top`.
-const LIVE: [&str; 2] = [ENTRIES, OWN];
+/// The tables of `top`, in its order.
+const LIVE: [&str; 2] = [OWN, ENTRIES];
 
 /// A table under its title.
 struct Section<'a> {

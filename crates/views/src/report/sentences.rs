@@ -11,6 +11,7 @@ use crate::weights::share;
 /// How much was recorded. Folded stacks hold samples, nanoseconds or anything else.
 fn extent(report: &Report) -> String {
     match report.event.as_str() {
+        _ if !report.counted && report.samples == 0 => "no samples".into(),
         _ if !report.counted => format!("counts add up to {}", thousands(report.samples)),
         "cpu-clock" if report.is_ours => plural(report.samples, "sample"),
         "" | "samples" => plural(report.samples, "sample"),

@@ -1,7 +1,7 @@
 // The stacks that a lens makes. A box has one row for each frame of its function, which the boxes under it refer to;
 // samples end in that row, or beside it in one of the same box with the category and the entry that they really have.
 
-import { NONE, type Profile } from "../../data/model.ts";
+import { callOfBoth, NONE, type Profile } from "../../data/model.ts";
 import { Pairs } from "../pairs.ts";
 
 export class Rows {
@@ -51,8 +51,7 @@ export class Rows {
   private row(first: number, second: number, category: number, call: number, entry: number): number {
     const row = this.pairs.add(first, second);
     if (row < this.category.length) {
-      // Some stacks of the box were called, others go on after an await: that is what a reader should know.
-      if (this.call[row] === 0) this.call[row] = call;
+      this.call[row] = callOfBoth(this.call[row], call);
       return row;
     }
     this.category.push(category);
