@@ -291,7 +291,7 @@ test("a box that is narrow has the function's name first", async () => {
     return texts;
   };
   const texts = await drawn(1439);
-  assert.ok(texts.includes("after await: listArticles"), "where there is room it is whole");
+  assert.ok(texts.includes("▸ await listArticles"), "where there is room it is whole");
   assert.ok(
     texts.some((text) => /^▸ place/.test(text)),
     texts.join(),

@@ -731,7 +731,7 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
   const answer = (route) => {
     const path = new URL(route.request().url()).pathname;
     // The page computes for itself what no program reports.
-    const body = /^\/compared\/|\/report\.json$/.test(path) ? "null" : answers.get(path);
+    const body = /^\/compared\/|\/page-report\.json$/.test(path) ? "null" : answers.get(path);
     return body === undefined
       ? route.fulfill({ status: 404 })
       : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });

@@ -177,7 +177,7 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
                 if found == expected || is_nameless_jump(&expected.0) {
                     continue;
                 }
-                if found.1 == expected.1 && found.1.ends_with(".map") {
+                if found.1 == expected.1 && found.1 == "[JIT]" {
                     reused += 1;
                 } else if !aliases.same(&found.1, &found.0, &expected.0) {
                     *different.entry(format!("{expected:?}, not {found:?}")).or_default() += 1;
