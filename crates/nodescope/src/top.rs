@@ -16,9 +16,9 @@ use crate::record::{Target, leave_room, perf};
 use crate::select::parse_duration;
 use screen::Screen;
 
-/// A session that has recorded so much ends, and the next one begins: that takes a tenth of a second. At the usual rate
-/// these are hours.
-const MOST_BYTES: u64 = 16 << 20;
+/// A session that has recorded so much ends, and the next one begins, which takes a tenth of a second: every report reads
+/// all of it. That is a quarter of an hour of a busy process.
+const MOST_BYTES: u64 = 2 << 20;
 /// Looking at a second of samples takes milliseconds.
 const SHORTEST: Duration = Duration::from_millis(200);
 /// The first report of a session comes when there is enough to show: samples are named within a second.

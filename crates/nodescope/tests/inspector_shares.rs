@@ -43,12 +43,12 @@ fn agrees_with_cpu_prof(release: &str, node: &Path) {
                 "--cpu-prof-name",
                 "own.cpuprofile",
             ])
-            .args([&script, "8000"])
+            .args([&script, "5000"])
             .current_dir(&scratch.0)
             .output()
             .unwrap();
         assert!(own.status.success());
-        8.0 / start.elapsed().as_secs_f64()
+        5.0 / start.elapsed().as_secs_f64()
     });
     let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
     let out = scratch.path("a.nodescope");

@@ -83,8 +83,8 @@ fn it_goes_on_for_ever() {
         return;
     }
     let Some(target) = start(&scratch).filter(|_| can_record()) else { return };
-    let words = ["top", &target.pid(), "--every", "300ms", "--last", "1s", "--json", "-d", "8s"];
-    let output = nodescope(&words).env("NODESCOPE_TOP_BYTES", "5000").output().unwrap();
+    let words = ["top", &target.pid(), "--every", "300ms", "--last", "1s", "--json", "-d", "5s"];
+    let output = nodescope(&words).env("NODESCOPE_TOP_BYTES", "3000").output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let reports: Vec<Value> =

@@ -1,5 +1,8 @@
 //! The report for people: a few plain sentences first, then tables.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod live;
+
 use std::fmt::Write;
 
 use profile::Role;
@@ -21,16 +24,6 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
     let shown = if limit == usize::MAX { usize::MAX } else { MOST_FINDINGS };
     head(report, shown, style) + &tables(report, sections(report), limit, style)
-}
-
-/// What changes from second to second: the head, and the tables that say who did it.
-pub(crate) fn render_live(report: &Report, limit: usize, style: &Style) -> String {
-    let limit = if limit == 0 { usize::MAX } else { limit };
-    let mut sections = sections(report);
-    sections.retain(|section| LIVE.contains(&section.title));
-    // A small screen has no room for both.
-    sections.sort_by_key(|section| LIVE.iter().position(|title| *title == section.title));
-    head(report, MOST_FINDINGS, style) + &tables(report, sections, limit, style)
 }
 
 fn tables(report: &Report, sections: Vec<Section<'_>>, limit: usize, style: &Style) -> String {
@@ -114,8 +107,6 @@ const ALWAYS_WHOLE: &str = "Where the time went";
 const ENTRIES: &str = "What asked for the work";
 const OWN: &str =
     "Your code, by the time it caused (with the packages, engine and kernel that it called)";
-/// The tables of `top`, in its order.
-const LIVE: [&str; 2] = [OWN, ENTRIES];
 
 /// A table under its title.
 struct Section<'a> {

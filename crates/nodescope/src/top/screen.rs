@@ -9,7 +9,7 @@ use views::Report;
 use crate::cli;
 use crate::failure::Failure;
 use crate::output;
-use crate::report::terminal;
+use crate::report::terminal::live;
 use crate::style::Style;
 use crate::text::duration;
 
@@ -66,7 +66,7 @@ impl<'a> Screen<'a> {
             return output::print(&format!("{text}\n"));
         }
         let style = Style::new(self.arguments.color);
-        self.latest = terminal::render_live(report, self.arguments.rows.unwrap_or(ROWS), &style);
+        self.latest = live::render(report, self.arguments.rows.unwrap_or(ROWS), &style);
         if self.is_terminal {
             let text = self.fitting(report, &style);
             return self.draw(&text);
@@ -78,10 +78,10 @@ impl<'a> Screen<'a> {
     /// The report with as many rows as the screen has room for.
     fn fitting(&self, report: &Report, style: &Style) -> String {
         let height = screen_rows();
-        let head = terminal::render_live(report, 1, style).lines().count();
+        let head = live::render(report, 1, style).lines().count();
         let room = height.saturating_sub(head + TABLES * BESIDE_ROWS) / TABLES;
         let rows = self.arguments.rows.unwrap_or_else(|| room.max(FEWEST_ROWS));
-        let text = terminal::render_live(report, rows, style);
+        let text = live::render(report, rows, style);
         let lines = std::iter::once(style.dim(&self.title))
             .chain(text.lines().map(str::to_owned))
             .take(height.saturating_sub(1).max(1));
