@@ -86,6 +86,8 @@ build() {
   say "building for $target by the profile $profile"
   scripts/rustup-target.sh "$target" 2>/dev/null || say "rustup cannot add $target: is it there already?"
   mapfile -t flags < <(flags_of "$target")
+  # What is built for tests is checked, too.
+  [ "$profile" != quick ] || flags+=(-Dwarnings)
   CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f'; printf '%s' "${flags[*]}") \
     cargo build --quiet --locked -p nodescope --profile "$profile" --target "$target"
 }

@@ -35,7 +35,7 @@ fn workers_are_recorded_and_late_ones_too() {
     let text = "
         const { Worker, isMainThread, workerData } = require('worker_threads');
         function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-        function early() { return spin(3e6) + 1; } function late() { return spin(3e6) + 2; }
+        function early() { return spin(1e6) + 1; } function late() { return spin(1e6) + 2; }
         if (isMainThread) {
           new Worker(__filename, { workerData: 'early' });
           setTimeout(() => new Worker(__filename, { workerData: 'late' }), 2500);
@@ -351,7 +351,7 @@ fn two_recorders_at_once() {
 fn a_port_that_was_open_stays_open() {
     for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("inspector-open-{release}"));
-        let mut target = Target::start(&scratch, &node, &["--inspect"], BUSY, &[]);
+        let mut target = Target::start(&scratch, &node, &["--inspect"], &part_time(), &[]);
         let out = scratch.path("a.nodescope");
         let output = record(&target.pid(), &out, &["-d", "1500ms"]);
         assert!(!stderr(&output).contains("opening"), "{release}: {}", stderr(&output));

@@ -9,12 +9,13 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::program::inspected::{BUSY, Target, lines, record, share};
+use crate::program::inspected::{BUSY, Target, record, share};
+use crate::program::running::some_nodes;
 use crate::program::{Scratch, json};
 
 #[test]
 fn shares_agree_with_cpu_prof() {
-    let nodes = Mutex::new(lines());
+    let nodes = Mutex::new(some_nodes());
     let next = || nodes.lock().unwrap().pop();
     // A CPU for each program that is measured.
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);

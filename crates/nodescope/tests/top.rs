@@ -16,8 +16,8 @@ use crate::skip::skip;
 /// Calls `before` until a file appears, then `after`: through a builtin, so that V8 inlines neither.
 const CHANGES: &str = "
 const fs = require('fs');
-function before() { let sum = 0; for (let i = 0; i < 4e6; i++) sum += Math.sqrt(i); return sum; }
-function after() { let sum = 1; for (let i = 0; i < 4e6; i++) sum += Math.sqrt(i); return sum; }
+function before() { let sum = 0; for (let i = 0; i < 2e6; i++) sum += Math.sqrt(i); return sum; }
+function after() { let sum = 1; for (let i = 0; i < 2e6; i++) sum += Math.sqrt(i); return sum; }
 setInterval(() => 'a'.replace('a', fs.existsSync('changed') ? after : before), 8);
 console.log('ready');
 ";
@@ -102,9 +102,9 @@ fn it_goes_on_for_ever() {
 fn in_a_pipe_one_report_follows_the_other() {
     let scratch = Scratch::new("top-pipe");
     let Some(target) = start(&scratch).filter(|_| can_record()) else { return };
-    let text = succeeds(&["top", &target.pid(), "-d", "4s", "--every", "1s", "-n", "2"]);
+    let text = succeeds(&["top", &target.pid(), "-d", "3s", "--every", "500ms", "-n", "2"]);
     let heads = text.matches(&format!("pid {}", target.pid())).count();
-    assert!((3..=6).contains(&heads), "{text}");
+    assert!((2..=6).contains(&heads), "{text}");
     assert!(text.contains("before") && text.contains("caused"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
@@ -115,7 +115,8 @@ fn a_terminal_has_one_screen() {
     let scratch = Scratch::new("top-terminal");
     let Some(target) = start(&scratch).filter(|_| can_record()) else { return };
     let program = crate::program::path();
-    let command = format!("stty cols 90 rows 20; {program} top {} -d 4s --every 1s", target.pid());
+    let command =
+        format!("stty cols 90 rows 20; {program} top {} -d 3s --every 500ms", target.pid());
     let mut script = Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh").env_remove("COLUMNS");
     let Ok(output) = script.env("TERM", "xterm").stdin(Stdio::null()).output() else {
@@ -130,7 +131,7 @@ fn a_terminal_has_one_screen() {
     assert!(screens.len() >= 3, "{screens:?}");
     for screen in &screens {
         assert!(screen.matches('\n').count() < 20, "{screen}");
-        assert!(screen.contains("the last 10.0 s, every 1.0 s · Ctrl-C ends"), "{screen}");
+        assert!(screen.contains("the last 10.0 s, every 500.0 ms · Ctrl-C ends"), "{screen}");
     }
     assert!(after.contains("cores busy") && after.contains("before"), "{after}");
 }

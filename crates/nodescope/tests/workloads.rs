@@ -10,10 +10,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::program::inspected::{lines, wait_until};
+use crate::program::inspected::wait_until;
 use crate::program::running::{
     Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, installed_node,
-    is_without_kernel, wait_for_begin,
+    is_without_kernel, some_nodes, wait_for_begin,
 };
 use crate::program::{Scratch, fails, json, nodescope, stderr};
 use crate::skip::skip;
@@ -120,7 +120,7 @@ fn worker_threads_have_their_own_functions() {
     if !can_record() {
         return;
     }
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("workers-{release}"));
         let out = scratch.path("a.nodescope");
         record(&start(&scratch, &node, WORKERS), &out);
@@ -164,7 +164,7 @@ fn the_pool_shows_what_it_computes() {
     if !can_record() {
         return;
     }
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("pool-{release}"));
         let out = scratch.path("a.nodescope");
         record(&start(&scratch, &node, POOL), &out);
@@ -195,7 +195,7 @@ fn native_and_kernel_frames_stand_below_their_callers() {
     if !can_record() {
         return;
     }
-    for (release, node) in lines() {
+    for (release, node) in some_nodes() {
         let scratch = Scratch::new(&format!("engine-{release}"));
         let out = scratch.path("a.folded");
         let output = record(&start(&scratch, &node, ENGINE), &out);

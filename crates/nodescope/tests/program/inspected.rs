@@ -27,7 +27,7 @@ console.log('ready');
 
 /// The same, for tests that need no busy CPU: it rests after every turn.
 pub fn part_time() -> String {
-    BUSY.replace("setImmediate(turn)", "setTimeout(turn, 5)")
+    BUSY.replace("setImmediate(turn)", "setTimeout(turn, 10)")
 }
 
 /// The last release of each line of Node.
