@@ -64,28 +64,11 @@ pub(crate) enum Command {
   nodescope record 4140 --via inspector
   nodescope record -- node app.js")]
 pub(crate) struct Record {
-    /// The process: its pid, its application (the name in its package.json, or pm2's), its script's path, the name of
-    /// its container or pod, or words of its command line
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: Option<String>,
-    /// The processes, by their pids [several: -p 12,13]
-    #[arg(long, short, value_name = "PID", value_delimiter = ',')]
-    pub(crate) pid: Vec<u32>,
-    /// Only in this container, by its name or the start of its id, or in this pod
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) container: Option<String>,
-    /// Only processes whose command line matches
-    #[arg(long = "match", value_name = "REGEXP")]
-    pub(crate) matching: Option<String>,
-    /// Record every process that matches
-    #[arg(long)]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) processes: Processes,
     /// Everything that runs on this machine
     #[arg(long, short = 'a')]
     pub(crate) system: bool,
-    /// Leave out the processes that it has started
-    #[arg(long)]
-    pub(crate) no_children: bool,
     /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded; nodescope then waits for a
     /// command that still runs [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
@@ -128,6 +111,30 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; nodescope exits with its status
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Which processes are meant.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Processes {
+    /// The process: its pid, its application (the name in its package.json, or pm2's), its script's path, the name of
+    /// its container or pod, or words of its command line
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// The processes, by their pids [several: -p 12,13]
+    #[arg(long, short, value_name = "PID", value_delimiter = ',')]
+    pub(crate) pid: Vec<u32>,
+    /// Only in this container, by its name or the start of its id, or in this pod
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Only processes whose command line matches
+    #[arg(long = "match", value_name = "REGEXP")]
+    pub(crate) matching: Option<String>,
+    /// Every process that matches
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Leave out the processes that it has started
+    #[arg(long)]
+    pub(crate) no_children: bool,
 }
 
 /// How a process is reached.

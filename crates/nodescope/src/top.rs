@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &cli::Top) -> Result<(), Failure> {
     let every = parse_duration("--every", &arguments.every)?.max(SHORTEST);
     let last = parse_duration("--last", &arguments.last)?;
     let limit = arguments.duration.as_deref().map(|text| parse_duration("-d", text)).transpose()?;
-    let target = Target::running(arguments.into(), !arguments.no_children, "top")?;
+    let target =
+        Target::running((&arguments.processes).into(), !arguments.processes.no_children, "top")?;
     let most_bytes = leave_room(target.pids())?.min(most_bytes());
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     perf::warn_if_not_node(&target);
@@ -95,7 +96,7 @@ impl Watch<'_> {
             frequency: BASE_RATE,
             fast_frequency: Some(FAST_RATE),
             on_exec: false,
-            children: !self.arguments.no_children,
+            children: !self.arguments.processes.no_children,
             events: Vec::new(),
             stack_bytes: perf::stack_bytes(FAST_RATE),
         };

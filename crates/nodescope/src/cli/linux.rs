@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Color, OwnPackages, SourceMaps};
+use super::{Color, OwnPackages, Processes, SourceMaps};
 
 // A doc comment would become the help text of the whole program.
 #[derive(Debug, Subcommand)]
@@ -43,24 +43,8 @@ pub(crate) struct Ps {
   nodescope top server.js --every 1s --last 30s
   nodescope top -c web-3 -d 1m --json")]
 pub(crate) struct Top {
-    /// The process: its pid, application, script, container, pod, or words of its command line [default: the only one]
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: Option<String>,
-    /// The processes, by their pids [several: -p 12,13]
-    #[arg(long, short, value_name = "PID", value_delimiter = ',')]
-    pub(crate) pid: Vec<u32>,
-    /// Only in this container, by its name or the start of its id, or in this pod
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) container: Option<String>,
-    /// Only processes whose command line matches
-    #[arg(long = "match", value_name = "REGEXP")]
-    pub(crate) matching: Option<String>,
-    /// Every process that matches
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Leave out the processes that it has started
-    #[arg(long)]
-    pub(crate) no_children: bool,
+    #[command(flatten)]
+    pub(crate) processes: Processes,
     /// How often it changes
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub(crate) every: String,

@@ -53,13 +53,8 @@ pub(super) fn run(arguments: &cli::Demo, form: Form, out: &Path) -> Result<Outco
     }
     let is_file = out != Path::new("-");
     let request = cli::Record {
-        target: None,
-        pid: vec![pid],
-        container: None,
-        matching: None,
-        all: false,
+        processes: cli::Processes { pid: vec![pid], ..cli::Processes::default() },
         system: false,
-        no_children: false,
         no_heap: false,
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,

@@ -49,7 +49,7 @@ fn refuse_linux(arguments: &cli::Record) -> Result<(), Failure> {
     if asks_for_perf {
         return Err(on_linux("records by perf events").hint(again("PID")));
     }
-    match arguments.container {
+    match arguments.processes.container {
         Some(_) => Err(on_linux("finds containers").hint(format!(
             "publish the port of its inspector: {} record --connect localhost:9229",
             invoked::name()

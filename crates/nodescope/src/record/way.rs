@@ -8,14 +8,17 @@ use crate::invoked;
 pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
     let way = &arguments.way;
     let by_inspector = way.via == Via::Inspector || way.connect.is_some();
-    let is_named = arguments.target.is_some() || !arguments.pid.is_empty() || arguments.all;
+    let is_named = arguments.processes.target.is_some()
+        || !arguments.processes.pid.is_empty()
+        || arguments.processes.all;
     let inspector = |what: &str| {
         Err(Failure::usage(format!("{what} needs the inspector"))
             .hint(format!("{} record TARGET --via inspector", invoked::name())))
     };
     let perf =
         |what: &str| Err(Failure::usage(format!("{what} needs perf events")).hint("--via perf"));
-    if way.connect.is_some() && (way.via == Via::Perf || is_named || arguments.container.is_some())
+    if way.connect.is_some()
+        && (way.via == Via::Perf || is_named || arguments.processes.container.is_some())
     {
         return Err(Failure::usage("--connect already names the process and the way in")
             .hint(format!("{} record --connect localhost:9229", invoked::name())));

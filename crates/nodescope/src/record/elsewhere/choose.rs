@@ -21,10 +21,10 @@ pub(super) struct Chosen {
 
 /// The processes that were meant.
 pub(super) fn processes(arguments: &cli::Record) -> Result<Chosen, Failure> {
-    let typed = arguments.target.as_deref().and_then(|target| target.parse().ok());
-    let pids: Vec<u32> = arguments.pid.iter().copied().chain(typed).collect();
-    let words = arguments.target.as_deref().filter(|_| typed.is_none());
-    let pattern = arguments.matching.as_deref().map(pattern).transpose()?;
+    let typed = arguments.processes.target.as_deref().and_then(|target| target.parse().ok());
+    let pids: Vec<u32> = arguments.processes.pid.iter().copied().chain(typed).collect();
+    let words = arguments.processes.target.as_deref().filter(|_| typed.is_none());
+    let pattern = arguments.processes.matching.as_deref().map(pattern).transpose()?;
     let listed = ::target::list()
         .map_err(|error| Failure::failed(format!("cannot list the processes here: {error}")))?;
     if !pids.is_empty() && words.is_none() && pattern.is_none() {
@@ -41,7 +41,7 @@ pub(super) fn processes(arguments: &cli::Record) -> Result<Chosen, Failure> {
     let found: Vec<&Listed> = listed.iter().filter(is_meant).collect();
     match found[..] {
         [] => Err(Failure::failed("no Node process here matches").hint("name one by its pid")),
-        [first, ref others @ ..] if others.is_empty() || arguments.all => Ok(Chosen {
+        [first, ref others @ ..] if others.is_empty() || arguments.processes.all => Ok(Chosen {
             name: name(first).to_owned(),
             processes: found.iter().map(|process| outside_of(process)).collect(),
         }),

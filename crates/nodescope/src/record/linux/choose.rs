@@ -24,26 +24,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) all: Option<bool>,
 }
 
-impl<'a> From<&'a cli::Record> for Wanted<'a> {
-    fn from(arguments: &'a cli::Record) -> Self {
+impl<'a> From<&'a cli::Processes> for Wanted<'a> {
+    fn from(processes: &'a cli::Processes) -> Self {
         Self {
-            target: arguments.target.as_deref(),
-            pid: &arguments.pid,
-            container: arguments.container.as_deref(),
-            matching: arguments.matching.as_deref(),
-            all: Some(arguments.all),
-        }
-    }
-}
-
-impl<'a> From<&'a cli::Top> for Wanted<'a> {
-    fn from(arguments: &'a cli::Top) -> Self {
-        Self {
-            target: arguments.target.as_deref(),
-            pid: &arguments.pid,
-            container: arguments.container.as_deref(),
-            matching: arguments.matching.as_deref(),
-            all: Some(arguments.all),
+            target: processes.target.as_deref(),
+            pid: &processes.pid,
+            container: processes.container.as_deref(),
+            matching: processes.matching.as_deref(),
+            all: Some(processes.all),
         }
     }
 }

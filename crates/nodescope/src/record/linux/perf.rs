@@ -62,7 +62,7 @@ fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure>
         frequency: arguments.frequency.base(),
         fast_frequency: arguments.frequency.fast(),
         on_exec: target.is_command(),
-        children: !arguments.no_children,
+        children: !arguments.processes.no_children,
         events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
         stack_bytes: if arguments.no_heap || target.is_system() {
             0

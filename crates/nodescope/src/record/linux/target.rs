@@ -50,11 +50,11 @@ struct Started {
 
 impl Target {
     pub(super) fn find(arguments: &cli::Record) -> Result<Self, Failure> {
-        let is_named = arguments.target.is_some()
-            || !arguments.pid.is_empty()
-            || arguments.container.is_some()
-            || arguments.matching.is_some()
-            || arguments.all;
+        let is_named = arguments.processes.target.is_some()
+            || !arguments.processes.pid.is_empty()
+            || arguments.processes.container.is_some()
+            || arguments.processes.matching.is_some()
+            || arguments.processes.all;
         if !arguments.command.is_empty() {
             return match is_named {
                 true => Err(Failure::usage(
@@ -71,7 +71,7 @@ impl Target {
                 false => Ok(Self::system()),
             };
         }
-        Self::running(arguments.into(), !arguments.no_children, "record")
+        Self::running((&arguments.processes).into(), !arguments.processes.no_children, "record")
     }
 
     /// The processes that were meant, and those that they have started where `children` are wanted; `verb` is the
@@ -117,7 +117,7 @@ impl Target {
         let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
         let child = child.map_err(|error| failed(&error.to_string()))?;
         let name = title_of_command(&arguments.command);
-        let mut target = Self::of(vec![child.id()], name, !arguments.no_children);
+        let mut target = Self::of(vec![child.id()], name, !arguments.processes.no_children);
         target.command = Some(Started { child, gate, status: None });
         Ok(target)
     }
